@@ -1,0 +1,1 @@
+"""The thin half: trio, httpx and hypercorn around the pure core and the simulated Horde."""
