@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from horde_core import events
+from horde_core import endings, events
 from horde_core.availability import (
     is_ineligible,
     lacking,
@@ -19,46 +19,27 @@ from horde_core.availability import (
     no_model_online,
     queue_unavailable,
 )
+from horde_core.cancellation import Cancellation
 from horde_core.cards import model_not_found
 from horde_core.chat import ChatRequest
-from horde_core.errors import Refusal, refuse
-from horde_core.events import Cancel, Effect, Quote, ReadPool, ReadStatus, Submit
+from horde_core.errors import Refusal
+from horde_core.events import Effect, Quote, ReadPool, ReadStatus, Submit
 from horde_core.horde_errors import faulted, model_param, refused_submit
 from horde_core.lifecycle import TABLE, State, WrongEvent, next_state
 from horde_core.native import (
-    HordeAnswer,
     Receipt,
     Status,
     UnreadableAnswer,
     read_quote,
-    read_receipt,
     read_status,
 )
+from horde_core.polling import NEVER, Polling
 from horde_core.relay import Diverged, Relay
 from horde_core.reply import read_reply
-from horde_core.response import KeepaliveStyle, Phase, Response
+from horde_core.response import Response
+from horde_core.submission import Submission
+from horde_core.timing import Timing
 from horde_core.workers import PoolView
-
-
-@attrs.frozen
-class Timing:
-    """All that is counted in seconds, or in tries. A deployment sets it; the defaults are the
-    contract's."""
-
-    stream_budget: float = 600.0
-    whole_budget: float = 280.0
-    """Node's fetch drops a request that has no headers after 300 s, and its users ask again."""
-    grace: float = 15.0
-    """How long a request may have no eligible worker."""
-    poll_interval: float = 1.1
-    """The Horde allows 60 reads a minute of one request."""
-    slowest_poll: float = 3.0
-    """Between reads of a request that waits far back in the queue."""
-    read_failure_limit: float = 60.0
-    slowest_retry: float = 10.0
-    keepalive_interval: float = 5.0
-    keepalive_style: KeepaliveStyle = "comment"
-    cancel_tries: int = 3
 
 
 class Exchange:
@@ -86,22 +67,19 @@ class Exchange:
         self.response = Response(
             request, created=created, trace_id=trace_id, style=timing.keepalive_style
         )
-        self.kudos: float | None = None
-        self._submit = submit
         self._quote = quote
         self._created = created
         self._timing = timing
         self._relay = Relay(request.n, show_reasoning=request.horde.include_reasoning)
-        self._submits = 0
-        self._cancels = 0
-        self._deadline = float("inf")
-        self._next_read = float("inf")
-        self._read_began = 0.0
-        self._failing_since: float | None = None
-        self._failures = 0
+        self._submission = Submission(request, submit)
+        self._cancellation = Cancellation(timing)
+        self._polling = Polling(timing)
+        self._budget = timing.stream_budget if request.stream else timing.whole_budget
+        self._deadline = NEVER
         self._ineligible_since: float | None = None
-        self._quiet_until = float("inf")
-        self._cancel_again = float("inf")
+        self._is_first_read = True
+        self._quiet_until = NEVER
+        """When a stream has been silent for so long that a keepalive is due."""
         self._effects: list[Effect] = []
 
     def handle(self, event: events.Event, now: float) -> list[Effect]:
@@ -130,19 +108,17 @@ class Exchange:
             soonest = min(self._deadline, self._quiet_until)
             if (due := self._relay.next_due) is not None and due < soonest:
                 soonest = due
-            return min(soonest, self._next_read) if state is State.WAITING else soonest
+            return min(soonest, self._polling.next_read) if state is State.WAITING else soonest
         if state is State.CANCELLING:
-            return self._cancel_again
+            return self._cancellation.next_try
         if state in (State.LOOKING_UP, State.QUOTING, State.SUBMITTING):
             return self._deadline
-        return float("inf")
+        return NEVER
 
     # Before the submit ------------------------------------------------------------------------
 
     def _arrived(self, _: events.Arrived, now: float) -> str:
-        timing = self._timing
-        budget = timing.stream_budget if self.request.stream else timing.whole_budget
-        self._deadline = now + budget
+        self._deadline = now + self._budget
         for index, model in enumerate(self.request.models):
             if ":" in model:  # the front serves no model variants (first seed)
                 return self._refuse(model_not_found(model, model_param(self.request, index)))
@@ -159,7 +135,7 @@ class Exchange:
         if self.request.horde.max_kudos is not None:
             self._effects.append(Quote(self._quote))
             return "capped"
-        self._send_submit()
+        self._effects.append(self._submission.send())
         return "served"
 
     def _unserved(self, view: PoolView) -> Refusal | None:
@@ -171,9 +147,7 @@ class Exchange:
         return None
 
     def _horde_is_down(self, _: events.Event, __: float) -> str:
-        return self._refuse(
-            refuse("horde_unreachable", "The AI Horde can't be reached at the moment.")
-        )
+        return self._refuse(endings.horde_unreachable())
 
     def _quoted(self, event: events.QuoteAnswered, _: float) -> str:
         cap = self.request.horde.max_kudos
@@ -185,83 +159,41 @@ class Exchange:
                 return self._refuse(attrs.evolve(refusal, held=False))
             kudos = read_quote(event.answer.body).kudos
         except UnreadableAnswer as error:
-            return self._refuse(refuse("horde_error", f"AI Horde: {error}.", held=False))
+            return self._refuse(endings.quote_unreadable(str(error)))
         if kudos > cap:
-            return self._refuse(_above_cap(kudos, cap))
-        self._send_submit()
+            return self._refuse(endings.above_cap(kudos, cap))
+        self._effects.append(self._submission.send())
         return "affordable"
 
     # The submit -------------------------------------------------------------------------------
 
-    def _submitted(self, event: events.SubmitAnswered, now: float) -> str:
-        answer = event.answer
-        if answer.status in (200, 202):
-            try:
-                self.receipt = read_receipt(answer.body)
-            except UnreadableAnswer:
-                return self._submit_unknown()
-            self.response.trace_id = self.receipt.id
-            self._read(now)
-            return "accepted"
-        refusal = refused_submit(self.request, answer, held=self._submits > 1)
-        if refusal.held and answer.retry_after() is None and self._send_submit_again():
-            return "resent"
-        return self._refuse(refusal)
-
-    def _submit_lost(self, event: events.SubmitLost, now: float) -> str:
-        if not event.opened and self._submits == 1:
-            return self._horde_is_down(event, now)
-        return self._submit_unknown()
-
-    def _submit_unknown(self) -> str:
-        """The Horde may hold the job: its operation key makes one more try harmless."""
-        if self._send_submit_again():
-            return "resent"
-        return self._refuse(
-            refuse(
-                "horde_submit_unknown",
-                "The AI Horde's answer to the submit was lost: it may or may not hold the "
-                "request. Sending it again may be charged again.",
-            )
-        )
-
-    def _abandoned_submit(self, event: events.SubmitAnswered, _: float) -> str:
-        """The client left while the submit was out: whatever the Horde holds is deleted."""
-        answer = event.answer
-        if answer.status in (200, 202):
-            try:
-                self.receipt = read_receipt(answer.body)
-            except UnreadableAnswer:
-                return "resent" if self._send_submit_again() else "refused"
+    def _submit_answered(self, event: events.SubmitAnswered, now: float) -> str:
+        found = self._submission.answered(event.answer)
+        if not isinstance(found, Receipt):
+            return self._again_or_refused(found)
+        self.receipt = found
+        self.response.trace_id = found.id
+        if self.state is State.ABANDONED:
             self._cancel()
-            return "accepted"
-        held = refused_submit(self.request, answer, held=False).held
-        if held and answer.retry_after() is None and self._send_submit_again():
-            return "resent"
-        return "refused"
+        else:
+            self._read(now)
+        return "accepted"
 
-    def _abandoned_submit_lost(self, event: events.SubmitLost, _: float) -> str:
-        """Only the answer has the id to delete by, so the submit is sent again to learn it."""
-        if event.opened and self._send_submit_again():
-            return "resent"
-        return "refused"
+    def _submit_lost(self, event: events.SubmitLost, _: float) -> str:
+        return self._again_or_refused(self._submission.lost(opened=event.opened))
 
-    def _send_submit(self) -> None:
-        self._submits += 1
-        self._effects.append(Submit(self._submit))
-
-    def _send_submit_again(self) -> bool:
-        if self._submits > 1:
-            return False
-        self._send_submit()
-        return True
+    def _again_or_refused(self, found: Submit | Refusal) -> str:
+        if isinstance(found, Refusal):
+            return self._refuse(found)
+        self._effects.append(found)
+        return "resent"
 
     # Following the job ------------------------------------------------------------------------
 
     def _status_answered(self, event: events.StatusAnswered, now: float) -> str:
         answer = event.answer
         if answer.status == 404:
-            self._refuse(refuse("RequestNotFound", "The AI Horde no longer knows the request."))
+            self._refuse(endings.request_not_found())
             return "gone"
         try:
             if answer.status != 200:
@@ -272,7 +204,6 @@ class Exchange:
         except UnreadableAnswer:
             return self._unread(now, answer.retry_after())
         self.status = status
-        self._failing_since, self._failures = None, 0
         if status.faulted or status.cancelled:
             self._refuse(self._fault(status))
             return "finished"
@@ -283,23 +214,17 @@ class Exchange:
 
     def _done(self, status: Status) -> str:
         """Ends with the reply. Raises UnreadableAnswer when the status lacks a generation."""
-        n = self.request.n
         generations = sorted(status.generations, key=lambda generation: generation.index)
-        if [generation.index for generation in generations] != list(range(n)):
+        if [generation.index for generation in generations] != list(range(self.request.n)):
             raise UnreadableAnswer("the status is done without all its generations")
-        if all(generation.state == "faulted" for generation in generations):
-            raise UnreadableAnswer("the status is done with nothing but faulted generations")
         assert self.receipt is not None
         self.status = status
         try:
             rest = self._relay.finish(generations)
         except Diverged as divergence:
-            self._refuse(_diverged(divergence))
+            self._refuse(endings.diverged(divergence))
             return "finished"
         reply = read_reply(self.request, self.receipt, status, generations, created=self._created)
-        if self._relay.served is not None and reply.fingerprint is None:
-            served = self._relay.served
-            reply = attrs.evolve(reply, model=served.model)
         self._effects += self.response.finish(reply, rest)
         return "finished"
 
@@ -321,8 +246,7 @@ class Exchange:
             )
         budget_left = self._deadline - now
         if (
-            self.response.phase is Phase.UNOPENED
-            and self._read_is_first
+            self._is_first_read
             and self.request.horde.availability_mode == "fail_fast"
             and status.processing == 0
             and status.wait_time > budget_left
@@ -330,66 +254,37 @@ class Exchange:
             return queue_unavailable(status, budget_left)
         return None
 
-    @property
-    def _read_is_first(self) -> bool:
-        return self._quiet_until == float("inf")
-
     def _alive(self, event: events.StatusAnswered, status: Status, now: float) -> str:
-        if self._read_is_first:
-            self._effects += self.response.open(status)
-            self._quiet_until = now + self._timing.keepalive_interval
+        if self._is_first_read:
+            self._is_first_read = False
+            if self.request.stream:
+                self._effects += self.response.open(status)
+                self._quiet_until = now + self._timing.keepalive_interval
         if self.request.is_live and status.progress:
             try:
                 self._relay.take(
                     status.progress, status.restarted, now=now, open_streams=event.open_streams
                 )
             except Diverged as divergence:
-                return self._refuse_and_cancel(_diverged(divergence))
+                return self._refuse_and_cancel(endings.diverged(divergence))
             self._send_due_text(now)
-        self._schedule_read(status, event.answer, now)
+        self._polling.succeeded(status, event.answer, now)
         return "alive"
-
-    def _schedule_read(self, status: Status, answer: HordeAnswer, now: float) -> None:
-        """The next read: sooner for a job at work, later far back in the queue."""
-        timing = self._timing
-        interval = timing.poll_interval
-        if status.processing == 0:
-            interval = min(timing.slowest_poll, max(interval, status.wait_time / 20))
-        self._next_read = max(now, self._read_began + interval)
-        if answer.headers.get("x-ratelimit-remaining") == "0":
-            # Every answer of a limited route has Retry-After; it counts once nothing is left.
-            self._next_read = max(self._next_read, now + (answer.retry_after() or 0))
 
     def _status_lost(self, _: events.StatusLost, now: float) -> str:
         return self._unread(now, None)
 
     def _unread(self, now: float, retry_after: float | None) -> str:
         """A read that told nothing: again after a growing pause, for a limited time."""
-        if self._failing_since is None:
-            self._failing_since = now
-        if now - self._failing_since >= self._timing.read_failure_limit:
-            return self._give_up_reading()
-        pause = min(self._timing.slowest_retry, self._timing.poll_interval * 2**self._failures)
-        self._failures += 1
-        self._next_read = min(
-            max(now + pause, now + (retry_after or 0)),
-            self._failing_since + self._timing.read_failure_limit,
-        )
-        return "unread"
+        return "unread" if self._polling.failed(now, retry_after) else self._give_up_reading()
 
     def _give_up_reading(self) -> str:
-        self._refuse_and_cancel(
-            refuse(
-                "horde_status_lost",
-                "The AI Horde didn't tell the request's status for "
-                f"{self._timing.read_failure_limit:g} s. The request was cancelled.",
-            )
-        )
+        self._refuse_and_cancel(endings.status_lost(self._timing.read_failure_limit))
         return "lost"
 
     def _read(self, now: float) -> None:
         assert self.receipt is not None
-        self._read_began = now
+        self._polling.begin(now)
         query = self._relay.tail() if self.request.is_live else ""
         self._effects.append(ReadStatus(self.receipt.id, query))
 
@@ -406,13 +301,13 @@ class Exchange:
             self._refuse_and_cancel(self._timeout(held=True))
             return "timeout"
         self._send_due_text(now)
-        if now >= self._quiet_until and self.status is not None:
+        if now >= self._quiet_until:
+            assert self.status is not None
             self._effects += self.response.keepalive(self.status)
             self._quiet_until = now + self._timing.keepalive_interval
-        if self.state is State.READING or now < self._next_read:
+        if self.state is State.READING or now < self._polling.next_read:
             return "in time"
-        limit = self._timing.read_failure_limit
-        if self._failing_since is not None and now - self._failing_since >= limit:
+        if self._polling.is_lost(now):
             return self._give_up_reading()
         self._read(now)
         return "read due"
@@ -425,11 +320,7 @@ class Exchange:
             self._quiet_until = now + self._timing.keepalive_interval
 
     def _timeout(self, *, held: bool) -> Refusal:
-        return refuse(
-            "horde_timeout",
-            "The AI Horde didn't finish the request in the time that it may take.",
-            held=held,
-        )
+        return endings.timeout(self._budget, held=held)
 
     # Leaving ----------------------------------------------------------------------------------
 
@@ -443,37 +334,25 @@ class Exchange:
         return "left"
 
     def _drained_before_submit(self, _: events.Draining, __: float) -> str:
-        self._refuse(_draining(held=self.state is State.SUBMITTING))
+        self._refuse(endings.draining(held=self.state is State.SUBMITTING))
         return "drained"
 
     def _drained(self, _: events.Draining, __: float) -> str:
-        self._refuse_and_cancel(_draining(held=True))
+        self._refuse_and_cancel(endings.draining(held=True))
         return "drained"
 
     def _cancel(self) -> None:
         assert self.receipt is not None
-        self._cancels += 1
-        self._cancel_again = float("inf")
-        self._effects.append(Cancel(self.receipt.id))
+        self._effects.append(self._cancellation.send(self.receipt.id))
 
     def _cancel_answered(self, event: events.CancelAnswered, now: float) -> str:
-        answer = event.answer
-        if answer.status != 429 and answer.status < 500:
-            return "cancelled"
-        return self._cancel_failed(now, answer.retry_after()) or "cancelled"
+        return "again" if self._cancellation.answered(event.answer, now) else "cancelled"
 
     def _cancel_lost(self, _: events.CancelLost, now: float) -> str:
-        return self._cancel_failed(now, None) or "given up"
-
-    def _cancel_failed(self, now: float, retry_after: float | None) -> str | None:
-        """Again, a few times: a job that nobody waits for costs its owner kudos."""
-        if self._cancels >= self._timing.cancel_tries:
-            return None
-        self._cancel_again = now + max(self._cancels, retry_after or 0)
-        return "again"
+        return "again" if self._cancellation.failed(now) else "given up"
 
     def _time_to_cancel(self, _: events.TimePassed, now: float) -> str:
-        if now < self._cancel_again:
+        if now < self._cancellation.next_try:
             return "in time"
         self._cancel()
         return "again"
@@ -496,29 +375,6 @@ class Exchange:
         return "refused"
 
 
-def _above_cap(kudos: float, cap: int) -> Refusal:
-    estimate = int(kudos) if kudos == int(kudos) else kudos
-    return refuse(
-        "max_kudos_exceeded",
-        f"The request is estimated at {estimate} kudos, above horde.max_kudos of {cap}. "
-        "Lower max_tokens or n, or raise the cap.",
-        "horde.max_kudos",
-        metadata={"kudos_estimate": estimate, "max_kudos": cap},
-    )
-
-
-def _diverged(divergence: Diverged) -> Refusal:
-    return refuse(
-        "ChatStreamDiverged",
-        f"The live reply broke off: {divergence}. Discard the partial text; "
-        "a new request is a new charge.",
-    )
-
-
-def _draining(*, held: bool) -> Refusal:
-    return refuse("draining", "The front is shutting down.", held=held)
-
-
 Handler = Callable[[Exchange, Any, float], str]
 
 _BEFORE_SUBMIT: Sequence[State] = (State.LOOKING_UP, State.QUOTING)
@@ -532,13 +388,13 @@ _HANDLERS: dict[tuple[State, type[events.Event]], Handler] = {
     **{(state, events.TimePassed): Exchange._time_before_submit for state in _BEFORE_SUBMIT},
     **{(state, events.ClientGone): Exchange._left_before_submit for state in _BEFORE_SUBMIT},
     **{(state, events.Draining): Exchange._drained_before_submit for state in _BEFORE_SUBMIT},
-    (State.SUBMITTING, events.SubmitAnswered): Exchange._submitted,
+    (State.SUBMITTING, events.SubmitAnswered): Exchange._submit_answered,
     (State.SUBMITTING, events.SubmitLost): Exchange._submit_lost,
     (State.SUBMITTING, events.TimePassed): Exchange._time_before_submit,
     (State.SUBMITTING, events.ClientGone): Exchange._left_before_submit,
     (State.SUBMITTING, events.Draining): Exchange._drained_before_submit,
-    (State.ABANDONED, events.SubmitAnswered): Exchange._abandoned_submit,
-    (State.ABANDONED, events.SubmitLost): Exchange._abandoned_submit_lost,
+    (State.ABANDONED, events.SubmitAnswered): Exchange._submit_answered,
+    (State.ABANDONED, events.SubmitLost): Exchange._submit_lost,
     (State.READING, events.StatusAnswered): Exchange._status_answered,
     (State.READING, events.StatusLost): Exchange._status_lost,
     (State.READING, events.TimePassed): Exchange._time_passed,

@@ -7,7 +7,6 @@ keepalives, per choice a role chunk and its text, finish chunks, a usage chunk w
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Literal
 
 from horde_core import sse
 from horde_core.chat import ChatRequest
@@ -16,8 +15,7 @@ from horde_core.events import Effect, SendBytes, SendHead
 from horde_core.native import Status
 from horde_core.relay import Piece, Served
 from horde_core.reply import Reply, completion_id, fingerprint
-
-KeepaliveStyle = Literal["comment", "chunk", "off"]
+from horde_core.timing import KeepaliveStyle
 
 
 class Phase(Enum):
@@ -60,9 +58,7 @@ class Response:
         self.phase = Phase.COMPLETE
 
     def open(self, status: Status) -> list[Effect]:
-        """A stream's headers with its first keepalive; nothing for a whole reply."""
-        if not self._request.stream or self.phase is not Phase.UNOPENED:
-            return []
+        """A stream's headers with its first keepalive."""
         self.phase = Phase.OPEN
         return [SendHead(200, (*sse.STREAM_HEADERS, self._id_header())), *self.keepalive(status)]
 

@@ -1,0 +1,51 @@
+"""When to read a request's status next: as often as allowed, and patiently when reads fail."""
+
+from horde_core.native import HordeAnswer, Status
+from horde_core.timing import Timing
+
+NEVER = float("inf")
+
+
+class Polling:
+    """The schedule of one request's reads. Times are seconds on the exchange's clock."""
+
+    def __init__(self, timing: Timing) -> None:
+        self._timing = timing
+        self._began = 0.0
+        self._failing_since: float | None = None
+        self._failures = 0
+        self.next_read = NEVER
+
+    def begin(self, now: float) -> None:
+        """A read goes out; the Horde counts reads by when they come in."""
+        self._began = now
+
+    def succeeded(self, status: Status, answer: HordeAnswer, now: float) -> None:
+        """Sets the next read: soon for a job at work, later far back in the queue."""
+        self._failing_since, self._failures = None, 0
+        interval = self._timing.poll_interval
+        if status.processing == 0:
+            interval = min(self._timing.slowest_poll, max(interval, status.wait_time / 20))
+        self.next_read = max(now, self._began + interval)
+        if answer.headers.get("x-ratelimit-remaining") == "0":
+            # Every answer of a limited route has Retry-After; it counts once nothing is left.
+            self.next_read = max(self.next_read, now + (answer.retry_after() or 0))
+
+    def failed(self, now: float, retry_after: float | None) -> bool:
+        """Sets the next try after a growing pause; False when reads have failed for too long."""
+        if self._failing_since is None:
+            self._failing_since = now
+        if self.is_lost(now):
+            return False
+        pause = min(self._timing.slowest_retry, self._timing.poll_interval * 2**self._failures)
+        self._failures += 1
+        self.next_read = min(
+            now + max(pause, retry_after or 0),
+            self._failing_since + self._timing.read_failure_limit,
+        )
+        return True
+
+    def is_lost(self, now: float) -> bool:
+        """Whether every read has failed for as long as reads may."""
+        since = self._failing_since
+        return since is not None and now - since >= self._timing.read_failure_limit
