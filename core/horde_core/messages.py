@@ -1,0 +1,220 @@
+"""The messages of a request (contract section 4): roles, contents, names, calls, history."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from horde_core import faults
+from horde_core.chat import ImagePart, Message, Role, TextPart, ToolCall
+from horde_core.errors import Refusal, refuse
+from horde_core.history import ToolHistory
+from horde_core.images import read_image
+from horde_core.legal_text import require_text
+from horde_core.scalars import an_object, required, text
+
+ROLES: Final[Mapping[str, Role]] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
+MOST_CALLS: Final = 128
+
+_OPENAI_ROLES = ("system", "assistant", "user", "function", "tool", "developer")
+_NAME = re.compile(r"^[^\s<|\\/>]+$")
+_CALL_TYPES = "one of 'function', 'all...ols', or 'custom'"
+"""Elided so by OpenAI itself (measured)."""
+
+
+def read_messages(value: Any) -> tuple[Message, ...]:
+    """The `messages` of a request.
+
+    Missing contents are left as None: they are the last of all checks (`require_contents`).
+    Raises the `Refusal` of the message with the lowest index.
+    """
+    if not isinstance(value, list):
+        raise faults.wrong_type("messages", "an array of objects", value)
+    if not value:
+        raise faults.empty_array("messages", faults.BAD_REQUEST)
+    history = ToolHistory()
+    messages = tuple([_read_message(item, index, history) for index, item in enumerate(value)])
+    history.end()
+    return messages
+
+
+def _read_message(item: Any, index: int, history: ToolHistory) -> Message:
+    path = f"messages[{index}]"
+    if not isinstance(item, dict):
+        raise faults.wrong_type(path, "an object", item)
+    role = _read_role(item, path)
+    content = item.get("content")
+    if type(content) is str:
+        if not content.isascii() or "\0" in content:
+            require_text(content, f"{path}.content")
+    elif content is not None:
+        content = _read_parts(content, role, path)
+    if role == "tool":
+        _refuse_calls(item, path)
+        call_id = _read_call_id(item, path)
+        history.see_answer(index, call_id)
+        return Message("tool", content, None, (), call_id)
+    name = _read_name(item, path) if "name" in item else None
+    if role == "assistant":
+        calls = _read_calls(item, path) if item.get("tool_calls") is not None else ()
+        history.see_other(index)
+        history.see_calls([call.id for call in calls])
+        return Message(role, content, name, calls)
+    _refuse_calls(item, path)
+    history.see_other(index)
+    return Message(role, content, name)
+
+
+def _read_role(message: dict[str, Any], path: str) -> Role:
+    value = required(message, "role", path)
+    path = f"{path}.role"
+    if not isinstance(value, str):
+        raise faults.wrong_type(path, f"one of {faults.listed(_OPENAI_ROLES, 'or')}", value)
+    role = ROLES.get(value)
+    if role is None:
+        if value in _OPENAI_ROLES:
+            raise faults.unsupported_value(path, value)
+        raise faults.bad_value(path, value, _OPENAI_ROLES)
+    return role
+
+
+def _read_name(message: dict[str, Any], path: str) -> str | None:
+    value = message["name"]
+    if value is None or value == "":
+        return None
+    path = f"{path}.name"
+    name = text(value, path)
+    if not _NAME.fullmatch(name):
+        raise faults.off_pattern(path, _NAME.pattern)
+    return name
+
+
+def _read_parts(content: Any, role: Role, path: str) -> str | tuple[TextPart | ImagePart, ...]:
+    """Parts as they are when one is an image; else the texts, joined with nothing between them."""
+    path = f"{path}.content"
+    if not isinstance(content, list):
+        raise faults.wrong_type(path, "one of a string or array of objects", content)
+    parts = [_read_part(part, role, f"{path}[{index}]") for index, part in enumerate(content)]
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    return "".join(texts) if len(texts) == len(parts) else tuple(parts)
+
+
+def _read_part(part: Any, role: Role, path: str) -> TextPart | ImagePart:
+    an_object(part, path)
+    kind = required(part, "type", path)
+    if kind == "text":
+        return TextPart(text(required(part, "text", path), f"{path}.text"))
+    if kind == "image_url" and role == "user":
+        return read_image(part, path)
+    if not isinstance(kind, str):
+        raise faults.wrong_type(f"{path}.type", "one of 'text' or 'image_url'", kind)
+    param = f"{path}.type={faults.shown(kind)}"
+    if kind == "image_url":
+        raise _misplaced_image(path, role, param)
+    supported = ("text", "image_url") if role == "user" else ("text",)
+    raise faults.bad_value(f"{path}.type", kind, supported, param)
+
+
+def _misplaced_image(path: str, role: Role, param: str) -> Refusal:
+    message = path.partition(".")[0]
+    return refuse(
+        faults.UNSUPPORTED,
+        f"Invalid '{message}'. Image URLs are only allowed for messages with role 'user', but "
+        f"this message with role '{role}' contains an image URL.",
+        param,
+    )
+
+
+def _refuse_calls(message: dict[str, Any], path: str) -> None:
+    if message.get("tool_calls") is not None:
+        path = f"{path}.tool_calls"
+        raise refuse(faults.UNSUPPORTED, f"Unknown parameter: '{path}'.", path)
+
+
+def _read_call_id(message: dict[str, Any], path: str) -> str:
+    value = message.get("tool_call_id")
+    path = f"{path}.tool_call_id"
+    if value is None:
+        raise refuse(
+            faults.BAD_REQUEST,
+            "Missing parameter 'tool_call_id': messages with role 'tool' must have a "
+            "'tool_call_id'.",
+            path,
+        )
+    return text(value, path)
+
+
+def _read_calls(message: dict[str, Any], path: str) -> tuple[ToolCall, ...]:
+    value = message["tool_calls"]
+    path = f"{path}.tool_calls"
+    if not isinstance(value, list):
+        raise faults.wrong_type(path, "an array of objects", value)
+    if len(value) > MOST_CALLS:
+        raise faults.long_array(path, value, MOST_CALLS)
+    calls: dict[str, ToolCall] = {}
+    for index, item in enumerate(value):
+        call = _read_call(item, f"{path}[{index}]")
+        if call.id in calls:
+            raise _repeated_id(call.id, list(calls).index(call.id), index, path)
+        calls[call.id] = call
+    return tuple(calls.values())
+
+
+def _read_call(item: Any, path: str) -> ToolCall:
+    an_object(item, path)
+    call_id = text(required(item, "id", path), f"{path}.id")
+    kind = required(item, "type", path)
+    if kind != "function":
+        if not isinstance(kind, str):
+            raise faults.wrong_type(f"{path}.type", _CALL_TYPES, kind)
+        raise faults.bad_value(f"{path}.type", kind, ("function",))
+    path = f"{path}.function"
+    function = an_object(required(item, "function", path.removesuffix(".function")), path)
+    return ToolCall(
+        call_id,
+        text(required(function, "name", path), f"{path}.name"),
+        text(required(function, "arguments", path), f"{path}.arguments"),
+    )
+
+
+def _repeated_id(call_id: str, first: int, second: int, path: str) -> Refusal:
+    return refuse(
+        faults.UNSUPPORTED,
+        f"Invalid parameter: Duplicate value for 'id' of '{faults.shown(call_id)}', in "
+        f"{path}[{first}] and {path}[{second}].",
+        f"{path}[{second}].id",
+    )
+
+
+def require_contents(value: list[dict[str, Any]], messages: tuple[Message, ...]) -> None:
+    """Every message but an assistant's with calls has a content (the last check of all)."""
+    for index, message in enumerate(messages):
+        if message.content is None and not message.tool_calls:
+            raise _no_content(value[index], f"messages[{index}].content")
+
+
+def _no_content(message: dict[str, Any], path: str) -> Refusal:
+    """OpenAI words a developer message's missing content otherwise (measured)."""
+    if message["role"] != "developer":
+        return refuse(
+            faults.BAD_REQUEST, "Invalid value for 'content': expected a string, got null.", path
+        )
+    if "content" not in message:
+        return faults.missing(path)
+    return faults.wrong_type(path, "one of a string or array of objects", None)
+
+
+def mention_json(messages: tuple[Message, ...]) -> bool:
+    """Whether the word JSON is in any message, as OpenAI demands for `json_object`."""
+    return any("json" in text.lower() for message in messages for text in _texts(message))
+
+
+def _texts(message: Message) -> list[str]:
+    if isinstance(message.content, str):
+        return [message.content]
+    return [part.text for part in message.content or () if isinstance(part, TextPart)]
