@@ -41,6 +41,10 @@ class FaultSpec:
     """Posts, polls or seconds before it may strike, as the fault's table says."""
     options: Mapping[str, Any] = attrs.field(factory=dict)
     """What the fault itself takes, such as `reason`, `seconds` or `bytes`."""
+    name: str | None = None
+    """By which another fault can follow this one."""
+    follows: str | None = None
+    """The name of the fault that must have struck before this one may."""
 
 
 @attrs.frozen
