@@ -173,14 +173,14 @@ def read_scenario(document: Any, *, source: str = "") -> Scenario:
     """
     problems = Problems()
     read = r.table(_SCENARIO_FIELDS)(document, "", problems)
-    if read is not REFUSED:
-        scenario = Scenario(**read)
-        _check_repeats(scenario, problems)
-        _check_names(scenario, problems)
-        check_order(scenario.faults, "faults", problems)
-        for index, worker in enumerate(scenario.workers):
-            if worker is not REFUSED:
-                check_order(worker.faults, f"workers[{index}].faults", problems)
+    if problems.found:
+        raise DocumentError(problems.found, source)
+    scenario = Scenario(**read)
+    _check_repeats(scenario, problems)
+    _check_models(scenario, problems)
+    check_order(scenario.faults, "faults", problems)
+    for index, worker in enumerate(scenario.workers):
+        check_order(worker.faults, f"workers[{index}].faults", problems)
     if problems.found:
         raise DocumentError(problems.found, source)
     return scenario
@@ -256,7 +256,7 @@ def _check_repeats(scenario: Scenario, problems: Problems) -> None:
     for where, field, rows in columns:
         seen: dict[str, int] = {}
         for index, row in enumerate(rows):
-            value = None if row is REFUSED else getattr(row, field)
+            value = getattr(row, field)
             if value is None:
                 continue
             if value in seen:
@@ -266,14 +266,13 @@ def _check_repeats(scenario: Scenario, problems: Problems) -> None:
                 problems.add(f"users[{index}].key", "is the anonymous account, always there")
 
 
-def _check_names(scenario: Scenario, problems: Problems) -> None:
-    models = [model.name for model in scenario.models if model is not REFUSED]
+def _check_models(scenario: Scenario, problems: Problems) -> None:
+    models = [model.name for model in scenario.models]
     named: list[tuple[str, str]] = []
     for index, worker in enumerate(scenario.workers):
-        if worker is not REFUSED:
-            here = f"workers[{index}]"
-            named += [(f"{here}.models[{i}]", model) for i, model in enumerate(worker.models)]
-            named += _models_of(worker.faults, f"{here}.faults")
+        here = f"workers[{index}]"
+        named += [(f"{here}.models[{i}]", model) for i, model in enumerate(worker.models)]
+        named += _models_of(worker.faults, f"{here}.faults")
     named += _models_of(scenario.faults, "faults")
     for path, model in named:
         if model not in models:
@@ -284,7 +283,7 @@ def _models_of(faults: Sequence[FaultSpec], path: str) -> list[tuple[str, str]]:
     return [
         (f"{path}[{index}].model", fault.model)
         for index, fault in enumerate(faults)
-        if fault is not REFUSED and fault.model is not None
+        if fault.model is not None
     ]
 
 
@@ -292,13 +291,13 @@ def check_order(faults: Sequence[FaultSpec], path: str, problems: Problems) -> N
     """Notes names that repeat, `follows` without such a fault, and faults that wait in a circle."""
     named: dict[str, FaultSpec] = {}
     for index, fault in enumerate(faults):
-        if fault is REFUSED or fault.name is None:
+        if fault.name is None:
             continue
         if fault.name in named:
             problems.add(f"{path}[{index}].name", f"repeats {fault.name!r}")
         named.setdefault(fault.name, fault)
     for index, fault in enumerate(faults):
-        if fault is REFUSED or fault.follows is None:
+        if fault.follows is None:
             continue
         here = f"{path}[{index}].follows"
         if fault.follows not in named:

@@ -164,7 +164,7 @@ class Grader:
         if followed is not None:
             self._find_left(now, request_id, followed)
         for call in ("status", "cancel"):
-            self._held_off.pop((call, request_id), None)  # type: ignore[call-overload]
+            self._held_off.pop((call, request_id), None)
 
     def forbidden(self, detail: str, request_id: str | None = None) -> None:
         """The caller sent what the contract forbids, such as a body that fails the schema."""

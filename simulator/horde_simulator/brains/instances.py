@@ -6,6 +6,7 @@ towards (`not`, `oneOf`, `if`), and as a whole. A schema that nothing fits gets 
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, Final
@@ -15,9 +16,12 @@ from jsonschema import Draft202012Validator, exceptions
 from referencing.exceptions import Unresolvable
 
 from horde_simulator.brains.plausible import Plausible
+from horde_simulator.brains.quantities import number_for
 from horde_simulator.brains.schema_rules import (
     BRANCHES,
     TYPES,
+    Schema,
+    Unwritable,
     height,
     merged,
     pointed_at,
@@ -25,29 +29,41 @@ from horde_simulator.brains.schema_rules import (
 )
 from horde_simulator.brains.strings import string_for
 
-Schema = Mapping[str, Any] | bool
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
 
 _ATTEMPTS: Final = 10
-_CHECKED: Final = frozenset(
-    ["not", "if", "oneOf", "dependentRequired", "dependentSchemas", "dependencies", "contains", "uniqueItems", "multipleOf", "pattern", "propertyNames", "patternProperties", "format", "const", "enum", "unevaluatedProperties", "unevaluatedItems", "minProperties", "maxProperties"]
+_CHECKED: Final = _set_of(
+    "not if oneOf dependentRequired dependentSchemas dependencies contains uniqueItems "
+    "multipleOf pattern propertyNames patternProperties format const enum "
+    "unevaluatedProperties unevaluatedItems minProperties maxProperties"
 )
 """Rules that a written value is checked against at once, because they may need another try."""
 _ROOMY: Final = 3
 """Nesting down to which optional properties and longer lists are written."""
 _DEEPEST: Final = 60
 _MOST_VALUES: Final = 3000
-
-
-class Unwritable(Exception):  # noqa: N818 - says what the schema is, here and now
-    """No value could be written for a schema at this place."""
+_UNUSABLE: Final = (Unresolvable, RecursionError, ValueError, TypeError, re.error)
+"""What the library raises for references that lead nowhere and patterns that aren't Python's."""
 
 
 def valid_for(schema: Schema, value: Any) -> bool:
-    """Whether the library finds the value valid; a broken schema finds nothing valid."""
+    """Whether the library finds the value valid; what it can't follow finds nothing valid."""
     try:
         return bool(Draft202012Validator(schema).is_valid(value))
-    except (exceptions.SchemaError, Unresolvable, RecursionError, ValueError, TypeError):
+    except _UNUSABLE:
         return False
+
+
+def is_schema(schema: Any) -> bool:
+    """Whether the library takes the value for a schema."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except (exceptions.SchemaError, RecursionError):
+        return False
+    return True
 
 
 def instance_of(schema: Schema, random: Random, plausible: Plausible) -> Any:
@@ -57,9 +73,12 @@ def instance_of(schema: Schema, random: Random, plausible: Plausible) -> Any:
         schema: the root, with its `$defs`; draft 2020-12, `definitions` too.
         plausible: knows what names and the conversation suggest.
     """
+    if not is_schema(schema):
+        return {}
     value: Any = None
     for attempt in range(_ATTEMPTS):
-        writer = _Writer(schema, random, plausible, roomy=_ROOMY if attempt < 4 else attempt % 2)
+        roomy = _ROOMY if attempt < 4 else attempt % 2
+        writer = _Writer(schema, random, plausible, roomy, shuffled=attempt > 0)
         try:
             value = writer.value(schema, "", 0)
         except (Unwritable, RecursionError):
@@ -75,6 +94,8 @@ class _Writer:
     random: Random
     plausible: Plausible
     roomy: int
+    shuffled: bool
+    """Whether parts of an `allOf` are folded in any order: the first one's pattern is written."""
     written: int = 0
     _validator: Draft202012Validator = attrs.field(init=False)
 
@@ -98,7 +119,7 @@ class _Writer:
     def accepts(self, schema: Schema, value: Any) -> bool:
         try:
             return bool(self._validator.evolve(schema=schema).is_valid(value))
-        except (Unresolvable, ValueError, TypeError):
+        except _UNUSABLE:
             return False
 
     def once(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
@@ -114,7 +135,7 @@ class _Writer:
             return self.from_branch(schema, branch, name, depth)
         kind = self.kind_of(schema, depth)
         if kind == "object":
-            return self.object(schema, name, depth)
+            return self.object(schema, depth)
         if kind == "array":
             return self.array(schema, name, depth)
         return self.scalar(kind, schema, name)
@@ -122,18 +143,21 @@ class _Writer:
     def flat(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         """The schema with its reference and its `allOf` folded in."""
         for _ in range(50):
+            parts: Sequence[Schema] = schema.get("allOf", ())
             if "$ref" in schema:
-                rest = {key: rule for key, rule in schema.items() if key != "$ref"}
-                schema = merged(pointed_at(self.root, schema["$ref"]), rest)
-            elif "allOf" in schema:
-                rest = {key: rule for key, rule in schema.items() if key != "allOf"}
-                for part in schema["allOf"]:
-                    rest = merged(rest, part)
-                schema = rest
-            else:
+                parts = (*parts, pointed_at(self.root, schema["$ref"]))
+            elif "allOf" not in schema:
                 return schema
-            if not isinstance(schema, Mapping):
-                raise Unwritable
+            if self.shuffled:
+                parts = self.random.sample(parts, len(parts))
+            folded: Schema = {k: rule for k, rule in schema.items() if k not in ("$ref", "allOf")}
+            for part in parts:
+                folded = merged(part, folded)
+            if folded is True:
+                return {}
+            if folded is False:
+                break
+            schema = folded
         raise Unwritable
 
     def conditional(self, schema: Mapping[str, Any]) -> Schema:
@@ -180,7 +204,7 @@ class _Writer:
             return (flat or list(kinds))[0]
         return self.random.choice(telling)
 
-    def object(self, schema: Mapping[str, Any], name: str, depth: int) -> dict[str, Any]:
+    def object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         properties: Mapping[str, Schema] = schema.get("properties", {})
         required = list(dict.fromkeys(schema.get("required", ())))
         least = schema.get("minProperties", 0)
@@ -282,37 +306,4 @@ class _Writer:
             return self.random.random() < 0.5
         if kind == "string":
             return string_for(schema, name, self.plausible, self.random)
-        return self.number(kind, schema, name)
-
-    def number(self, kind: str, schema: Mapping[str, Any], name: str) -> float:
-        """A plausible number within the bounds, on a multiple where one is asked for."""
-        step = schema.get("multipleOf") or (1 if kind == "integer" else None)
-        low, high = _bounds(schema, kind)
-        wanted = self.plausible.number(name, str(schema.get("description", "")), self.random)
-        if not low <= wanted <= high:
-            span_low = low if math.isfinite(low) else high - 100
-            span_high = high if math.isfinite(high) else low + 100
-            wanted = self.random.uniform(span_low, span_high)
-        if step is None:
-            rounded = round(wanted, 2)
-            return rounded if low <= rounded <= high else wanted
-        count = math.floor(wanted / step)
-        value = next((n * step for n in (count, count + 1) if low <= n * step <= high), None)
-        if value is None:
-            raise Unwritable(name)
-        return int(value) if kind == "integer" else value
-
-
-def _bounds(schema: Mapping[str, Any], kind: str) -> tuple[float, float]:
-    """The closed range that the bounds leave; open ends are moved in by the least step."""
-    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    if above is not None:
-        low = max(
-            low, math.floor(above) + 1 if kind == "integer" else math.nextafter(above, math.inf)
-        )
-    if below is not None:
-        high = min(
-            high, math.ceil(below) - 1 if kind == "integer" else math.nextafter(below, -math.inf)
-        )
-    return low, high
+        return number_for(kind, schema, name, self.plausible, self.random)

@@ -45,7 +45,7 @@ PASSAGES: Final[tuple[tuple[str, ...], ...]] = (
         "You mix what little there is to mix, and then the flour does the thinking.",
         "In the first hour nothing seems to happen at all.",
         "In the second, the dough rises so slowly that you only notice when you look away.",
-        "A kitchen changes its mood while bread is in it; voices drop, doors are closed with care.",
+        "A kitchen changes its mood while bread is in it; voices drop, doors close with care.",
         "When the crust begins to crackle on the rack, it sounds like very small applause.",
         "The first slice is always cut too soon, and it is always the best one.",
     ),
@@ -60,7 +60,7 @@ PASSAGES: Final[tuple[tuple[str, ...], ...]] = (
     ),
     (
         "After the storm the beach was covered with things that had been somewhere else.",
-        "There were planks with foreign numbers, a red glove, an orange, and a chair without a seat.",
+        "There were planks with numbers, a red glove, an orange, and a chair without a seat.",
         "We set the chair upright so that it faced the sea.",
         "All day people walked up to it, thought for a moment, and put something beside it.",
         "By evening it had a lamp, a book with swollen pages, and half a bottle of lemonade.",
@@ -88,7 +88,7 @@ CLOSERS: Final[tuple[str, ...]] = (
     "By then, the wind had turned south.",
     "And so the long day came to rest.",
 )
-"""The closer at index i has i + 1 words: with one of them a text has exactly the words asked for."""
+"""The closer at index i has i + 1 words: one of them fills a text up to the words asked for."""
 
 GREETING: Final = "Hello! I'm one of the simulated workers, and happy to write you something."
 
@@ -126,29 +126,29 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     "chinese": ("清晨的湖面很安静,像一面旧镜子。", "老先生在树下泡茶,请路过的人坐一会儿。"),
     "japanese": (
         "朝の駅には、猫が一匹と、眠そうな駅員さんがいました。",
-        "パン屋のドアが開くたびに、いい匂いがします。",
+        "パン屋のドアから、いい匂いがします。",
     ),
     "korean": (
         "아침 시장에는 감과 웃음이 가득했다.",
-        # The same language in conjoining jamo: one syllable is two or three code points.
-        "\u1112\u1161\u11ab\u1100\u1173\u11af \u110b\u1175\u1105\u1173\u11b7\u110b\u1173\u11ab "
-        "\u1112\u1161\u1102\u1173\u11af\u110b\u1175\u1103\u1161.",
+        # The same script in conjoining jamo: one syllable is two or three code points.
+        "\u1112\u1161\u11ab\u1100\u1173\u11af \u110b\u1175\u1105\u1173\u11b7.",
+        "\u1112\u1161\u1102\u1173\u11af\u110b\u1175 \u1111\u1161\u1105\u1161\u11ab\u1103\u1161.",
     ),
     "combining": (
-        # Letters with separate marks: e + acute, a + ring, n + tilde, Vietnamese with two marks.
-        "Le cafe\u0301 a\u030angstro\u0308m du nin\u0303o est ferme\u0301, mais la mu\u0308sli reste.",
+        # Letters with separate marks: acute, ring, diaeresis, tilde; Vietnamese with two on one.
+        "Le cafe\u0301 des a\u030angstro\u0308ms n'est pas ferme\u0301, sen\u0303or.",
         "Tie\u0302\u0301ng Vie\u0323\u0302t co\u0301 nhie\u0302\u0300u da\u0302\u0301u.",
         "Q\u0307\u0323 and x\u0302\u0330\u0316 are letters too, says the t\u0361s.",
     ),
     "emoji": (
-        # ZWJ families and professions, skin tones, a keycap, flags (pairs of regional indicators).
-        "The family \U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 waves "
-        "\U0001f44b\U0001f3fd at the astronaut \U0001f469\U0001f3fe\u200d\U0001f680 "
-        "from row 3\ufe0f\u20e3.",
-        "Flags on the pier: \U0001f1e9\U0001f1ea \U0001f1ef\U0001f1f5 \U0001f1e7\U0001f1f7 "
-        "\U0001f3f3\ufe0f\u200d\U0001f308 \U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063"
-        "\U000e0074\U000e007f.",
-        "Weather: \u2600\ufe0f then \u26c8\ufe0f, with a heart \u2764\ufe0f\u200d\U0001f525 for all.",
+        # Skin tones, a family and a profession joined by U+200D, a keycap, variation selectors.
+        "A wave \U0001f44b\U0001f3fd from row 3\ufe0f\u20e3, and rain \u26c8\ufe0f later.",
+        "The family \U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 is here.",
+        "An astronaut \U0001f469\U0001f3fe\u200d\U0001f680 and her \u2764\ufe0f\u200d\U0001f525.",
+        # Flags: pairs of regional indicators, a sequence with U+200D, one spelled in tags.
+        "Three flags: \U0001f1e9\U0001f1ea\U0001f1ef\U0001f1f5\U0001f1e7\U0001f1f7.",
+        "One of many colours: \U0001f3f3\ufe0f\u200d\U0001f308.",
+        "Scotland: \U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f.",
     ),
 }
 """By script, sentences whose characters are hard on code that counts or cuts text."""

@@ -7,6 +7,11 @@ from typing import Any, Final
 
 import attrs
 
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _PLACE: Final = re.compile(
     r"\b(?P<how>[Ii]n|[Aa]t|[Ff]or|[Tt]o|[Ff]rom|[Nn]ear|[Oo]f|and|or|,)\s+"
     r"(?P<place>[A-ZÀ-ÖØ-Þ][\w'’.-]*(?:\s+[A-ZÀ-ÖØ-Þ][\w'’-]*)*)"
@@ -26,13 +31,14 @@ _FOUND_AS: Final = (
     (("time", "hour"), re.compile(r"\b\d{1,2}:\d{2}\b")),
     (("path", "file", "filename"), re.compile(r"(?<!\S)[~.]?[\w/-]*[/.][\w./-]*\w")),
 )
-_SAID_WHOLE: Final = frozenset(
-    ["query", "question", "q", "search", "text", "message", "prompt", "input", "content", "body", "request", "sentence"]
+_SAID_WHOLE: Final = _set_of(
+    "query question q search text message prompt input content body request sentence"
 )
-_PLACE_NAMES: Final = frozenset(
-    ["city", "location", "place", "town", "where", "region", "country", "address", "area", "destination", "origin", "to", "from", "departure", "arrival"]
+_PLACE_NAMES: Final = _set_of(
+    "city location place town where region country address area destination origin to from "
+    "departure arrival"
 )
-_PERSON_NAMES: Final = frozenset(["name", "person", "author", "user", "customer", "recipient", "owner", "who"])
+_PERSON_NAMES: Final = _set_of("name person author user customer recipient owner who")
 _INVENTED: Final[dict[str, Sequence[str]]] = {
     "city": ("Lisbon", "Hamburg", "Kyoto", "Valparaíso", "Tartu"),
     "country": ("Portugal", "Germany", "Japan", "Chile", "Estonia"),
@@ -157,7 +163,7 @@ class Plausible:
         if not _PLACE_NAMES.isdisjoint(words):
             return self._place(words)
         if not _PERSON_NAMES.isdisjoint(words) and (found := _PERSON.search(self.said)):
-            return next(filter(None, found.groups()))
+            return str(next(filter(None, found.groups())))
         if "expression" in words or "formula" in words:
             found = _SUM.search(self.said)
             return found[0].strip() if found else None

@@ -9,12 +9,11 @@ from horde_simulator.brains import Job, Reply
 from horde_simulator.brains.conversation import last_user_text
 from horde_simulator.brains.passages import ASKED_AS, CLOSERS, GREETING, PASSAGES, SCRIPTS
 
-_NUMBERS: Final = {
-    word: number
-    for number, word in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=1
-    )
-} | {"twenty": 20, "fifty": 50}
+_COUNTING: Final = "one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS: Final = {word: number for number, word in enumerate(_COUNTING.split(), start=1)} | {
+    "twenty": 20,
+    "fifty": 50,
+}
 _LENGTH: Final = re.compile(
     rf"\b(?P<number>\d{{1,6}}|an?|{'|'.join(_NUMBERS)})(?P<hundred>[\s-]+hundred)?[\s-]+"
     r"(?:(?!few|couple|hundred)\w+[\s-]+)?(?P<unit>word|sentence|paragraph)s?\b",

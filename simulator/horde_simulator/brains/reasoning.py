@@ -30,7 +30,7 @@ _STEPS: Final[Mapping[str | None, int]] = {
     "xhigh": 24,
     None: 9,
 }
-"""How many thoughts an effort has when nothing cuts them; None is a worker that was told nothing."""
+"""How many thoughts an effort has when nothing cuts them; None: the worker was told nothing."""
 
 _THOUGHTS: Final = (
     "What is known about {about} that matters here?",
@@ -100,8 +100,8 @@ def thoughts_about(job: Job, random: Random, topic: Topic, share: float = 1.0) -
         return ""
     thoughts = [f"The user writes: {topic.quote} So this is about {topic.about}."]
     while len(thoughts) <= steps:
-        for thought in random.sample(_THOUGHTS, len(_THOUGHTS)):
-            thoughts.append(thought.format(about=topic.about, word=topic.word(random)))
+        order = random.sample(_THOUGHTS, len(_THOUGHTS))
+        thoughts.extend(text.format(about=topic.about, word=topic.word(random)) for text in order)
     text = " ".join([*thoughts[: max(1, steps)], _CLOSING])
     limit = job.payload.get("max_length")
     if effort is None or limit is None:

@@ -10,24 +10,25 @@ Schema = Mapping[str, Any] | bool
 TYPES: Final = ("object", "array", "string", "number", "integer", "boolean", "null")
 BRANCHES: Final = ("anyOf", "oneOf")
 
-# What a schema without `type` is most likely about: the first rule that it has tells.
-_TELLING: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ["properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties"],
-        "object",
-    ),
-    **dict.fromkeys(["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"], "array"),
-    **dict.fromkeys(
-        ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"], "number"
-    ),
-    **dict.fromkeys(["minLength", "maxLength", "pattern", "format"], "string"),
+# What a schema without `type` is most likely about, by the rules that it has.
+_RULES_OF_TYPES: Final[Mapping[str, str]] = {
+    "object": "properties required additionalProperties patternProperties propertyNames "
+    "minProperties maxProperties",
+    "array": "items prefixItems minItems maxItems uniqueItems contains",
+    "number": "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
+    "string": "minLength maxLength pattern format",
 }
+_TELLING: Final = {rule: kind for kind, rules in _RULES_OF_TYPES.items() for rule in rules.split()}
 _LARGER: Final = frozenset(
     ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"]
 )
 _SMALLER: Final = frozenset(
     ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"]
 )
+
+
+class Unwritable(Exception):  # noqa: N818 - says what the schema is, here and now
+    """No value could be written for a schema at this place."""
 
 
 def types_of(schema: Schema) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def string_for(schema: Mapping[str, Any], name: str, plausible: Plausible, rando
         if text is not None:
             return text
     kind = schema.get("format")
-    if kind in FORMATS:
+    if isinstance(kind, str) and kind in FORMATS:
         return FORMATS[kind](random)
     text = plausible.text(name, str(schema.get("description", "")), random)
     while len(text) < low:

@@ -1,4 +1,4 @@
-"""`tools`: calls the offered functions that the conversation points at, then uses what they gave."""
+"""`tools`: calls the offered functions that the conversation points at, then uses the results."""
 
 import json
 import re
@@ -19,7 +19,7 @@ Function = Mapping[str, Any]
 
 _CLAUSE: Final = re.compile(r"\s*(?:[;?!]|,?\s+\b(?:and(?: also| then)?|then|also|plus)\b|,)\s+")
 _POINTS: Final = 3
-"""From this score on a function counts as pointed at: one word of its name, or three of its text."""
+"""The score of a function that is pointed at: a word of its name, or three of its description."""
 _MOST_CALLS: Final = 8
 
 
@@ -87,7 +87,7 @@ def _for_clauses(functions: Sequence[Function], said: str) -> list[tuple[Functio
 
 
 def _score(function: Function, said: str) -> int:
-    """How much a text speaks of a function: its whole name, words of its name, of its description."""
+    """How much a text speaks of a function: its whole name, words of name and description."""
     name = words_of(function["name"])
     heard = words_of(re.sub(r"[^\w\s-]", " ", said))
     roots = {_root(word) for word in heard}

@@ -7,9 +7,16 @@ from typing import Final
 import attrs
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_SMALL_WORDS: Final = frozenset(
-    ["a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "ask", "at", "be", "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "don't", "down", "each", "explain", "few", "for", "from", "further", "give", "had", "has", "have", "having", "he", "hello", "help", "her", "here", "hers", "hi", "him", "his", "how", "i", "i'm", "if", "in", "into", "is", "it", "it's", "its", "just", "know", "let", "like", "make", "me", "more", "most", "my", "no", "nor", "not", "now", "of", "off", "on", "once", "one", "only", "or", "other", "our", "out", "over", "own", "please", "say", "same", "she", "should", "so", "some", "such", "tell", "than", "thank", "thanks", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "want", "was", "we", "were", "what", "what's", "when", "where", "which", "while", "who", "why", "will", "with", "words", "would", "write", "you", "your"]
-)
+_SMALL = """
+a about above after again all also am an and any are as ask at be because been before being
+between both but by can could did do does doing don't down each explain few for from further
+give had has have having he hello help her here hers hi him his how i i'm if in into is it it's
+its just know let like make me more most my no nor not now of off on once one only or other our
+out over own please say same she should so some such tell than thank thanks that the their them
+then there these they this those through to too under until up us very want was we were what
+what's when where which while who why will with words would write you your
+"""
+_SMALL_WORDS: Final = frozenset(_SMALL.split())
 
 
 @attrs.frozen

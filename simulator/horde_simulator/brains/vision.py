@@ -3,9 +3,12 @@
 import io
 import warnings
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from horde_simulator.brains import Job, Reply
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
 
 # The names that people use for colours, each with where it sits in sRGB.
 _COLOURS: Final = {
@@ -58,7 +61,7 @@ def _described(data: bytes) -> str:
         return "can't be read"
 
 
-def _main_colour(image: "Image.Image") -> str:  # noqa: F821 - Pillow's, imported where used
+def _main_colour(image: "Picture") -> str:
     image.thumbnail((48, 48))
     counted: dict[str, int] = {}
     pixels = image.tobytes()
