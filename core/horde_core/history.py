@@ -24,7 +24,7 @@ class ToolHistory:
         """A message that is no tool message."""
         if self._open:
             raise self._unanswered(f"messages[{index}].role")
-        self._answered = {}
+        self._answered.clear()
 
     def see_calls(self, ids: Iterable[str]) -> None:
         """The calls of the assistant message that `see_other` has just let pass."""

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from horde_core import faults
 from horde_core.chat import ImagePart
 from horde_core.errors import Refusal, refuse
-from horde_core.scalars import an_object, choice, required, text
+from horde_core.scalars import required_object, required_text, required_word
 
 IMAGE_TYPES: Final = ("png", "jpeg", "webp", "gif")
 DETAILS: Final = ("auto", "low", "high")
@@ -32,13 +32,13 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 def read_image(part: dict[str, Any], path: str) -> ImagePart:
     """The `image_url` part at `path`. Raises a `Refusal` at the member that is at fault."""
-    member = f"{path}.image_url"
-    image = an_object(required(part, "image_url", path), member)
-    url = text(required(image, "url", member), f"{member}.url")
-    _check_url(url, f"{member}.url")
+    image = required_object(part, "image_url", path)
+    path = f"{path}.image_url"
+    url = required_text(image, "url", path)
+    _check_url(url, f"{path}.url")
     detail = image.get("detail")
     if detail is not None:
-        detail = choice(f"{member}.detail", DETAILS)(detail)
+        detail = required_word(image, "detail", DETAILS, path)
     return ImagePart(url, detail)
 
 

@@ -30,7 +30,7 @@ _INT64 = 2**63
 _NO_OPTIONS = HordeOptions()
 
 
-@attrs.frozen
+@attrs.define
 class Keys:
     """A request's values by OpenAI's names, in the order of checks."""
 

@@ -14,6 +14,11 @@ from horde_core.errors import Refusal, refuse
 from horde_core.faults import BAD_REQUEST
 
 
+def is_plain(value: str) -> bool:
+    """Whether `value` is legal at a glance; other text may be legal as well."""
+    return value.isascii() and "\0" not in value
+
+
 def require_text(value: str, path: str) -> str:
     """Returns `value`; raises a `BadRequest` at `path` when it isn't legal text."""
     if "\0" in value:
@@ -33,7 +38,7 @@ def require_tree(value: Mapping[str, Any], path: str) -> bytes:
         compact = orjson.dumps(value)
     except (TypeError, orjson.JSONEncodeError):
         compact = b""
-    if not compact or b"\\u0000" in compact:
+    if not compact or (b"\\" in compact and b"\\u0000" in compact):
         _walk(value, path)
         compact = compact_json(value)
     return compact

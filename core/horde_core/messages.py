@@ -9,8 +9,8 @@ from horde_core.chat import ImagePart, Message, Role, TextPart, ToolCall
 from horde_core.errors import Refusal, refuse
 from horde_core.history import ToolHistory
 from horde_core.images import read_image
-from horde_core.legal_text import require_text
-from horde_core.scalars import an_object, required, text
+from horde_core.legal_text import is_plain, require_text
+from horde_core.scalars import an_object, required, required_object, required_text, text
 
 ROLES: Final[Mapping[str, Role]] = {
     "system": "system",
@@ -21,6 +21,7 @@ ROLES: Final[Mapping[str, Role]] = {
 }
 MOST_CALLS: Final = 128
 
+_PLAIN_ROLES = {word: role for word, role in ROLES.items() if role != "tool"}
 _OPENAI_ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _NAME = re.compile(r"^[^\s<|\\/>]+$")
 _CALL_TYPES = "one of 'function', 'all...ols', or 'custom'"
@@ -38,36 +39,49 @@ def read_messages(value: Any) -> tuple[Message, ...]:
     if not value:
         raise faults.empty_array("messages", faults.BAD_REQUEST)
     history = ToolHistory()
-    messages = tuple([_read_message(item, index, history) for index, item in enumerate(value)])
+    messages = tuple(
+        [
+            _read_plain(item, index, history) or _read_message(item, index, history)
+            for index, item in enumerate(value)
+        ]
+    )
     history.end()
     return messages
 
 
+def _read_plain(item: Any, index: int, history: ToolHistory) -> Message | None:
+    """A role and an ASCII string, as most messages are: nothing else to look at. Else None."""
+    if type(item) is not dict or len(item) != 2:
+        return None
+    word, content = item.get("role"), item.get("content")
+    if type(word) is not str or type(content) is not str or not is_plain(content):
+        return None
+    role = _PLAIN_ROLES.get(word)
+    if role is None:
+        return None
+    history.see_other(index)
+    return Message(role, content)
+
+
 def _read_message(item: Any, index: int, history: ToolHistory) -> Message:
     path = f"messages[{index}]"
-    if not isinstance(item, dict):
-        raise faults.wrong_type(path, "an object", item)
+    an_object(item, path)
     role = _read_role(item, path)
-    content = item.get("content")
-    if type(content) is str:
-        if not content.isascii() or "\0" in content:
-            require_text(content, f"{path}.content")
-    elif content is not None:
-        content = _read_parts(content, role, path)
+    content = _read_content(item, role, path)
     if role == "tool":
         _refuse_calls(item, path)
         call_id = _read_call_id(item, path)
         history.see_answer(index, call_id)
-        return Message("tool", content, None, (), call_id)
-    name = _read_name(item, path) if "name" in item else None
+        return Message(role, content, None, (), call_id)
+    name = _read_name(item, path)
+    calls: tuple[ToolCall, ...] = ()
     if role == "assistant":
-        calls = _read_calls(item, path) if item.get("tool_calls") is not None else ()
-        history.see_other(index)
-        history.see_calls([call.id for call in calls])
-        return Message(role, content, name, calls)
-    _refuse_calls(item, path)
+        calls = _read_calls(item, path)
+    else:
+        _refuse_calls(item, path)
     history.see_other(index)
-    return Message(role, content, name)
+    history.see_calls(call.id for call in calls)
+    return Message(role, content, name, calls)
 
 
 def _read_role(message: dict[str, Any], path: str) -> Role:
@@ -84,19 +98,24 @@ def _read_role(message: dict[str, Any], path: str) -> Role:
 
 
 def _read_name(message: dict[str, Any], path: str) -> str | None:
-    value = message["name"]
-    if value is None or value == "":
+    if message.get("name") in (None, ""):
         return None
-    path = f"{path}.name"
-    name = text(value, path)
+    name = required_text(message, "name", path)
     if not _NAME.fullmatch(name):
-        raise faults.off_pattern(path, _NAME.pattern)
+        raise faults.off_pattern(f"{path}.name", _NAME.pattern)
     return name
 
 
-def _read_parts(content: Any, role: Role, path: str) -> str | tuple[TextPart | ImagePart, ...]:
+def _read_content(
+    message: dict[str, Any], role: Role, path: str
+) -> str | tuple[TextPart | ImagePart, ...] | None:
     """Parts as they are when one is an image; else the texts, joined with nothing between them."""
+    content = message.get("content")
+    if content is None:
+        return None
     path = f"{path}.content"
+    if isinstance(content, str):
+        return require_text(content, path)
     if not isinstance(content, list):
         raise faults.wrong_type(path, "one of a string or array of objects", content)
     parts = [_read_part(part, role, f"{path}[{index}]") for index, part in enumerate(content)]
@@ -108,7 +127,7 @@ def _read_part(part: Any, role: Role, path: str) -> TextPart | ImagePart:
     an_object(part, path)
     kind = required(part, "type", path)
     if kind == "text":
-        return TextPart(text(required(part, "text", path), f"{path}.text"))
+        return TextPart(required_text(part, "text", path))
     if kind == "image_url" and role == "user":
         return read_image(part, path)
     if not isinstance(kind, str):
@@ -150,7 +169,10 @@ def _read_call_id(message: dict[str, Any], path: str) -> str:
 
 
 def _read_calls(message: dict[str, Any], path: str) -> tuple[ToolCall, ...]:
-    value = message["tool_calls"]
+    """None at all, null and an empty array are the same: other servers' replies have each."""
+    value = message.get("tool_calls")
+    if value is None:
+        return ()
     path = f"{path}.tool_calls"
     if not isinstance(value, list):
         raise faults.wrong_type(path, "an array of objects", value)
@@ -167,19 +189,16 @@ def _read_calls(message: dict[str, Any], path: str) -> tuple[ToolCall, ...]:
 
 def _read_call(item: Any, path: str) -> ToolCall:
     an_object(item, path)
-    call_id = text(required(item, "id", path), f"{path}.id")
+    call_id = required_text(item, "id", path)
     kind = required(item, "type", path)
     if kind != "function":
         if not isinstance(kind, str):
             raise faults.wrong_type(f"{path}.type", _CALL_TYPES, kind)
         raise faults.bad_value(f"{path}.type", kind, ("function",))
+    function = required_object(item, "function", path)
     path = f"{path}.function"
-    function = an_object(required(item, "function", path.removesuffix(".function")), path)
-    return ToolCall(
-        call_id,
-        text(required(function, "name", path), f"{path}.name"),
-        text(required(function, "arguments", path), f"{path}.arguments"),
-    )
+    name = required_text(function, "name", path)
+    return ToolCall(call_id, name, required_text(function, "arguments", path))
 
 
 def _repeated_id(call_id: str, first: int, second: int, path: str) -> Refusal:

@@ -10,8 +10,9 @@ from horde_core.scalars import (
     an_object,
     optional_boolean,
     optional_text,
-    required,
-    tool_name,
+    required_object,
+    required_tool_name,
+    required_word,
 )
 
 KINDS: Final = ("json_object", "json_schema", "text")
@@ -24,12 +25,7 @@ _SCHEMA_PATH = "response_format.json_schema"
 def read_response_format(value: Any) -> ResponseFormat | None:
     """A JSON format; None for text, which is what there is without one."""
     an_object(value, _PATH)
-    kind = required(value, "type", _PATH)
-    if not isinstance(kind, str):
-        expected = f"one of {faults.listed(KINDS, 'or')}"
-        raise faults.wrong_type(f"{_PATH}.type", expected, kind)
-    if kind not in KINDS:
-        raise faults.bad_value(f"{_PATH}.type", kind, KINDS)
+    kind = required_word(value, "type", KINDS, _PATH)
     takes_schema = kind == "json_schema"
     for key, member in value.items():
         # `json_schema` belongs to its own type alone (measured); null is an omission there.
@@ -37,21 +33,19 @@ def read_response_format(value: Any) -> ResponseFormat | None:
             continue
         raise faults.unknown(key, (), (), _PATH)
     if takes_schema:
-        return _read_json_schema(required(value, "json_schema", _PATH))
+        return _read_json_schema(required_object(value, "json_schema", _PATH))
     return ResponseFormat("json_object") if kind == "json_object" else None
 
 
-def _read_json_schema(value: Any) -> ResponseFormat:
-    an_object(value, _SCHEMA_PATH)
+def _read_json_schema(value: dict[str, Any]) -> ResponseFormat:
     for key in value:
         if key not in SCHEMA_KEYS:
             raise faults.unknown(key, SCHEMA_KEYS, value, _SCHEMA_PATH)
-    name = tool_name(required(value, "name", _SCHEMA_PATH), f"{_SCHEMA_PATH}.name")
+    name = required_tool_name(value, _SCHEMA_PATH)
     description = optional_text(value, "description", _SCHEMA_PATH)
-    path = f"{_SCHEMA_PATH}.schema"
-    schema = an_object(required(value, "schema", _SCHEMA_PATH), path)
+    schema = required_object(value, "schema", _SCHEMA_PATH)
     strict = optional_boolean(value, "strict", _SCHEMA_PATH)
-    compact = require_tree(schema, path)
+    compact = require_tree(schema, f"{_SCHEMA_PATH}.schema")
     reason = schemas.fault(schema, strict=strict is True, braces=compact.count(b"{"))
     if reason is not None:
         raise refuse(

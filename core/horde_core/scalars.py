@@ -13,7 +13,7 @@ from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, override
 
 from horde_core import faults
-from horde_core.legal_text import require_text
+from horde_core.legal_text import is_plain, require_text
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -118,24 +118,8 @@ def full_text(value: Any, path: str) -> str:
     return text(value, path)
 
 
-def tool_name(value: Any, path: str) -> str:
-    """The name of a function or of a JSON schema."""
-    name = full_text(value, path)
-    if len(name) > LONGEST_TOOL_NAME:
-        raise faults.long_string(path, name, LONGEST_TOOL_NAME)
-    if not TOOL_NAME.fullmatch(name):
-        raise faults.off_pattern(path, TOOL_NAME.pattern)
-    return name
-
-
-def optional_text(owner: dict[str, Any], key: str, path: str) -> str | None:
-    value = owner.get(key)
-    return None if value is None else text(value, f"{path}.{key}")
-
-
-def optional_boolean(owner: dict[str, Any], key: str, path: str) -> bool | None:
-    value = owner.get(key)
-    return None if value is None else boolean(f"{path}.{key}")(value)
+# The readers of members take their owner's path and add the key to it only for a fault: most
+# requests have hundreds of members and none.
 
 
 def required(owner: dict[str, Any], key: str, path: str) -> Any:
@@ -144,6 +128,51 @@ def required(owner: dict[str, Any], key: str, path: str) -> Any:
         return owner[key]
     except KeyError:
         raise faults.missing(f"{path}.{key}") from None
+
+
+def required_object(owner: dict[str, Any], key: str, path: str) -> dict[str, Any]:
+    value = required(owner, key, path)
+    return value if type(value) is dict else an_object(value, f"{path}.{key}")
+
+
+def required_text(owner: dict[str, Any], key: str, path: str) -> str:
+    value = required(owner, key, path)
+    if type(value) is str and is_plain(value):
+        return value
+    return text(value, f"{path}.{key}")
+
+
+def required_tool_name(owner: dict[str, Any], path: str) -> str:
+    """The `name` of a function on offer, or of a JSON schema."""
+    value = required(owner, "name", path)
+    if type(value) is str and len(value) <= LONGEST_TOOL_NAME and TOOL_NAME.fullmatch(value):
+        return value
+    path = f"{path}.name"
+    name = full_text(value, path)
+    if len(name) > LONGEST_TOOL_NAME:
+        raise faults.long_string(path, name, LONGEST_TOOL_NAME)
+    raise faults.off_pattern(path, TOOL_NAME.pattern)
+
+
+def required_word(owner: dict[str, Any], key: str, words: Sequence[str], path: str) -> str:
+    """One of a few words."""
+    value = required(owner, key, path)
+    return value if value in words else choice(f"{path}.{key}", words)(value)
+
+
+def optional_text(owner: dict[str, Any], key: str, path: str) -> str | None:
+    return None if owner.get(key) is None else required_text(owner, key, path)
+
+
+def optional_boolean(owner: dict[str, Any], key: str, path: str) -> bool | None:
+    value = owner.get(key)
+    if value is None or value is True or value is False:
+        return value
+    return boolean(f"{path}.{key}")(value)
+
+
+def optional_object(owner: dict[str, Any], key: str, path: str) -> dict[str, Any] | None:
+    return None if owner.get(key) is None else required_object(owner, key, path)
 
 
 def an_object(value: Any, path: str) -> dict[str, Any]:

@@ -4,15 +4,17 @@ from typing import Any, Final
 
 from horde_core import faults, schemas
 from horde_core.chat import Tool, ToolChoice
-from horde_core.errors import Refusal, refuse
+from horde_core.errors import refuse
 from horde_core.legal_text import require_tree
 from horde_core.scalars import (
     an_object,
     optional_boolean,
+    optional_object,
     optional_text,
-    required,
-    text,
-    tool_name,
+    required_object,
+    required_text,
+    required_tool_name,
+    required_word,
 )
 
 MOST_TOOLS: Final = 128
@@ -25,34 +27,31 @@ def read_tools(value: Any) -> tuple[Tool, ...]:
         raise faults.wrong_type("tools", "an array of objects", value)
     if len(value) > MOST_TOOLS:
         raise faults.long_array("tools", value, MOST_TOOLS)
-    return tuple([_read_tool(item, f"tools[{index}]") for index, item in enumerate(value)])
+    return tuple([_read_tool(item, index) for index, item in enumerate(value)])
 
 
-def _read_tool(item: Any, path: str) -> Tool:
-    an_object(item, path)
-    kind = required(item, "type", path)
-    if kind != "function":
-        if not isinstance(kind, str):
-            raise faults.wrong_type(f"{path}.type", "'function'", kind)
-        raise faults.bad_value(f"{path}.type", kind, ("function",))
-    function = required(item, "function", path)
-    path = f"{path}.function"
-    an_object(function, path)
-    name = tool_name(required(function, "name", path), f"{path}.name")
+def _read_tool(item: Any, index: int) -> Tool:
+    path = f"tools[{index}].function"
+    if type(item) is not dict or item.get("type") != "function":
+        an_object(item, f"tools[{index}]")
+        required_word(item, "type", ("function",), f"tools[{index}]")
+    function = required_object(item, "function", f"tools[{index}]")
+    name = required_tool_name(function, path)
     description = optional_text(function, "description", path)
-    parameters = function.get("parameters")
+    parameters = optional_object(function, "parameters", path)
     strict = optional_boolean(function, "strict", path)
     if parameters is not None:
-        path = f"{path}.parameters"
-        compact = require_tree(an_object(parameters, path), path)
-        reason = schemas.fault(parameters, strict=strict is True, braces=compact.count(b"{"))
-        if reason is not None:
-            raise _bad_schema(name, reason, path)
+        _check_parameters(name, parameters, strict, f"{path}.parameters")
     return Tool(name, description, parameters, strict)
 
 
-def _bad_schema(name: str, reason: str, path: str) -> Refusal:
-    return refuse(faults.UNSUPPORTED, f"Invalid schema for function '{name}': {reason}", path)
+def _check_parameters(
+    name: str, parameters: dict[str, Any], strict: bool | None, path: str
+) -> None:
+    compact = require_tree(parameters, path)
+    reason = schemas.fault(parameters, strict=strict is True, braces=compact.count(b"{"))
+    if reason is not None:
+        raise refuse(faults.UNSUPPORTED, f"Invalid schema for function '{name}': {reason}", path)
 
 
 def read_tool_choice(value: Any) -> ToolChoice | None:
@@ -66,11 +65,7 @@ def read_tool_choice(value: Any) -> ToolChoice | None:
         expected = "one of one of 'none', 'auto', or 'required' or object"
         raise faults.wrong_type("tool_choice", expected, value)
     # OpenAI asks for the function before it looks at the type (measured).
-    function = an_object(required(value, "function", "tool_choice"), "tool_choice.function")
-    name = text(required(function, "name", "tool_choice.function"), "tool_choice.function.name")
-    kind = required(value, "type", "tool_choice")
-    if kind != "function":
-        if not isinstance(kind, str):
-            raise faults.wrong_type("tool_choice.type", "'function'", kind)
-        raise faults.bad_value("tool_choice.type", kind, ("function",))
+    function = required_object(value, "function", "tool_choice")
+    name = required_text(function, "name", "tool_choice.function")
+    required_word(value, "type", ("function",), "tool_choice")
     return ToolChoice("function", name)
