@@ -87,7 +87,7 @@ def _objects(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> dict[str, Any]:
 @st.composite
 def _arrays(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> dict[str, Any]:
     low = draw(st.integers(0, 3))
-    schema = {"type": "array", "items": draw(inner), "minItems": low}
+    schema: dict[str, Any] = {"type": "array", "items": draw(inner), "minItems": low}
     if draw(st.booleans()):
         schema["maxItems"] = low + draw(st.integers(0, 3))
     return schema

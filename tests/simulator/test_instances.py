@@ -40,7 +40,7 @@ TREE = {
     },
     "$ref": "#/$defs/node",
 }
-HARD = {
+HARD: dict[str, Any] = {
     "recursive tree": TREE,
     "recursive root": {
         "type": "object",

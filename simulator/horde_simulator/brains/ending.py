@@ -1,8 +1,11 @@
 """Where a reply ends: at a stop sequence, or when `max_length` tokens are spent."""
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import attrs
+import orjson
 
 from horde_simulator.brains import Job, Reply
 from horde_simulator.tokens import count, cut
@@ -28,12 +31,9 @@ def ended(reply: Reply, job: Job) -> Reply:
     return reply if limit is None else _within(reply, int(limit))
 
 
-def call_tokens(reply: Reply) -> int:
-    """How many tokens a reply's calls have: names and arguments."""
-    return sum(
-        count(call["function"]["name"]) + count(call["function"]["arguments"])
-        for call in reply.tool_calls
-    )
+def call_tokens(calls: Sequence[Mapping[str, Any]]) -> int:
+    """How many tokens calls have: those of their JSON, as the reply's usage counts them."""
+    return count(orjson.dumps(list(calls)).decode()) if calls else 0
 
 
 def _before_stop(content: str, job: Job) -> tuple[str, bool]:
@@ -44,23 +44,34 @@ def _before_stop(content: str, job: Job) -> tuple[str, bool]:
 
 def _within(reply: Reply, limit: int) -> Reply:
     left = limit - count(reply.reasoning)
-    if left >= count(reply.content) + call_tokens(reply):
+    if left >= count(reply.content) + call_tokens(reply.tool_calls):
         return reply
     out = attrs.evolve(reply, finish_reason="length", native_finish_reason="length")
     if left <= 0:
         return attrs.evolve(out, reasoning=cut(reply.reasoning, limit), content="", tool_calls=())
     content = cut(reply.content, left)
-    left -= count(content)
-    calls = []
-    for call in reply.tool_calls:
+    calls = _calls_within(reply.tool_calls, left - count(content))
+    return attrs.evolve(out, content=content, tool_calls=calls)
+
+
+def _calls_within(calls: Sequence[Mapping[str, Any]], limit: int) -> tuple[Mapping[str, Any], ...]:
+    """The whole calls that fit, then one with as much of its arguments as fits."""
+    fitting: list[Mapping[str, Any]] = []
+    for call in calls:
+        if call_tokens([*fitting, call]) <= limit:
+            fitting.append(call)
+            continue
         function = call["function"]
-        left -= count(function["name"])
-        if left <= 0:
-            break
-        arguments = cut(function["arguments"], left)
-        calls.append({**call, "function": {**function, "arguments": arguments}})
-        left -= count(arguments)
-    return attrs.evolve(out, content=content, tool_calls=tuple(calls))
+        # By halves: escaping gives the arguments more tokens inside JSON than they have alone.
+        length = count(function["arguments"])
+        while length > 0:
+            length //= 2
+            short = {**function, "arguments": cut(function["arguments"], length)}
+            if call_tokens([*fitting, {**call, "function": short}]) <= limit:
+                fitting.append({**call, "function": short})
+                break
+        break
+    return tuple(fitting)
 
 
 def compact(value: object) -> str:

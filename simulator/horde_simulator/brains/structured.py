@@ -7,8 +7,9 @@ from typing import Any, Final
 from horde_simulator.brains import Job, Reply
 from horde_simulator.brains.conversation import last_user_text
 from horde_simulator.brains.ending import compact
-from horde_simulator.brains.instances import Schema, instance_of
+from horde_simulator.brains.instances import instance_of
 from horde_simulator.brains.plausible import Plausible
+from horde_simulator.brains.schema_rules import Schema
 from horde_simulator.brains.topic import topic_of
 
 _ANY_OBJECT: Final = "json_object"
