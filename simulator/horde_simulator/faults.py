@@ -220,7 +220,7 @@ class _Armed:
     chances: int = 0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, init=False)
 class FaultPlan:
     """The faults still to come. What strikes depends on the seed and on the order of asking only.
 

@@ -1,0 +1,39 @@
+"""The listings: every known model with its counts, and the Horde's totals."""
+
+from typing import Any
+
+from horde_simulator.state import State
+
+
+def model_entry(state: State, model: str) -> dict[str, Any]:
+    """A model as `GET /status/models` lists it: threads, tokens per second, what waits."""
+    online = [worker for worker in state.registry.serving(model) if worker.online]
+    threads = sum(worker.threads for worker in online)
+    speed = sum(worker.threads * worker.speed for worker in online)
+    line = state.queue.line(model)
+    known = next((spec for spec in state.scenario.models if spec.name == model), None)
+    return {
+        "name": model,
+        "count": threads,
+        "workers": len(online),
+        "performance": round(sum(worker.speed for worker in online), 1),
+        "queued": float(line.tokens),
+        "jobs": float(line.jobs),
+        "eta": int(line.tokens / speed) if speed else (10_000 if line.tokens else 0),
+        "type": "text",
+        "parameters_billion": known.parameters_billion if known is not None else None,
+    }
+
+
+def performance(state: State) -> dict[str, Any]:
+    """The Horde's totals."""
+    online = [worker for worker in state.registry.by_id.values() if worker.online]
+    return {
+        "queued_text_requests": state.queue.jobs,
+        "queued_tokens": float(state.queue.tokens),
+        "text_worker_count": len(online),
+        "text_thread_count": sum(worker.threads for worker in online),
+        "settled_tokens": state.tokens_settled,
+        "worker_count": 0,
+        "thread_count": 0,
+    }

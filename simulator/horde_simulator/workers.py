@@ -1,0 +1,168 @@
+"""The workers of a Horde, built-in and external: what they declare, and whether they are online."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from horde_simulator.accounts import Account
+from horde_simulator.scenario import WorkerProfile
+
+if TYPE_CHECKING:
+    from horde_simulator.job import Job
+
+ONLINE_FOR: Final = 300.0
+"""Seconds for which a worker is online after its last call (contract, section 4)."""
+UNMEASURED_SPEED: Final = 20.0
+"""Tokens per second that a worker counts with until it has finished a job."""
+
+
+@attrs.define(eq=False)
+class Worker:
+    """A worker. One with a `profile` is built in; one without speaks to the Horde over HTTP."""
+
+    id: str
+    name: str
+    owner: Account
+    models: tuple[str, ...]
+    threads: int
+    max_length: int
+    max_context_length: int
+    features: frozenset[str]
+    guarantees: frozenset[str]
+    limits: Mapping[str, float]
+    speed: float = UNMEASURED_SPEED
+    """Tokens per second of one thread."""
+    trusted: bool = False
+    slow: bool = False
+    maintenance: bool = False
+    bridge_agent: str = "unknown:0:unknown"
+    profile: WorkerProfile | None = None
+    declared: Any = None
+    """An external worker's last declarations as sent: equal ones need no second look."""
+    born_at: float = 0.0
+    last_seen: float = 0.0
+    online: bool = False
+    left_at: float | None = None
+    fulfilled: int = 0
+    uncompleted: int = 0
+    earned: int = 0
+    """Millionths of kudos."""
+    running: dict[str, "Job"] = attrs.field(factory=dict)
+    verdicts: dict[Any, str | None] = attrs.field(factory=dict)
+    """Which demands it can serve, as of `verdicts_of`."""
+    verdicts_of: int = -1
+
+    @property
+    def free_threads(self) -> int:
+        return self.threads - len(self.running)
+
+    def as_json(self, now: float) -> dict[str, Any]:
+        """The worker as `GET /workers` lists it."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "type": "text",
+            "online": self.online,
+            "models": list(self.models),
+            "threads": self.threads,
+            "max_length": self.max_length,
+            "max_context_length": self.max_context_length,
+            "performance": f"{self.speed:.1f} tokens per second",
+            "trusted": self.trusted,
+            "maintenance_mode": self.maintenance,
+            "paused": False,
+            "bridge_agent": self.bridge_agent,
+            "uptime": int(now - self.born_at),
+            "requests_fulfilled": self.fulfilled,
+            "uncompleted_jobs": self.uncompleted,
+            "kudos_rewards": self.earned / 1e6,
+            "chat": {
+                "features": sorted(self.features),
+                "guarantees": sorted(self.guarantees),
+                "limits": dict(self.limits),
+            },
+        }
+
+
+class Registry:
+    """All workers by id and name. `version` rises whenever what they can serve changes."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, Worker] = {}
+        self._by_name: dict[str, Worker] = {}
+        self._by_model: dict[str, list[Worker]] = {}
+        self._online: dict[tuple[str, ...], list[Worker]] = {}
+        self.version = 0
+
+    def changed(self) -> None:
+        """Voids every verdict that was made on what the workers declared until now."""
+        self.version += 1
+        self._online.clear()
+
+    def add(self, worker: Worker) -> None:
+        """Registers a worker under its id, name and models."""
+        self.by_id[worker.id] = worker
+        self._by_name[worker.name] = worker
+        self._index(worker)
+
+    def remove(self, worker: Worker) -> None:
+        """Forgets a worker."""
+        del self.by_id[worker.id]
+        if self._by_name.get(worker.name) is worker:
+            del self._by_name[worker.name]
+        self._drop(worker)
+        self.changed()
+
+    def _index(self, worker: Worker) -> None:
+        for model in worker.models:
+            self._by_model.setdefault(model, []).append(worker)
+        self.changed()
+
+    def _drop(self, worker: Worker) -> None:
+        for model in worker.models:
+            self._by_model[model].remove(worker)
+
+    def serve_models(self, worker: Worker, models: Iterable[str]) -> None:
+        """Changes the models that a registered worker serves."""
+        self._drop(worker)
+        worker.models = tuple(dict.fromkeys(models))
+        self._index(worker)
+
+    def named(self, name: str) -> Worker | None:
+        """The worker of a name."""
+        return self._by_name.get(name)
+
+    def serving(self, model: str) -> list[Worker]:
+        """Every worker that serves a model, online or not, in the order of their coming."""
+        return self._by_model.get(model, [])
+
+    def online(self, models: tuple[str, ...]) -> list[Worker]:
+        """The workers online that serve one of these models; not to be changed."""
+        found = self._online.get(models)
+        if found is None:
+            seen: dict[str, Worker] = {}
+            for model in models:
+                seen.update((w.id, w) for w in self.serving(model) if w.online)
+            found = self._online[models] = list(seen.values())
+        return found
+
+    def set_online(self, worker: Worker, online: bool, now: float) -> None:
+        """Notes that a worker came or left."""
+        if worker.online != online:
+            worker.online = online
+            worker.left_at = None if online else now
+            self.changed()
+
+    def verdict(
+        self, worker: Worker, demand: Any, judge: Callable[[Worker, Any], str | None]
+    ) -> str | None:
+        """Why a worker can't serve a demand, judged once for each version."""
+        if worker.verdicts_of != self.version:
+            worker.verdicts.clear()
+            worker.verdicts_of = self.version
+        try:
+            return worker.verdicts[demand]
+        except KeyError:
+            reason = worker.verdicts[demand] = judge(worker, demand)
+            return reason
