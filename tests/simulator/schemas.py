@@ -77,7 +77,8 @@ def _scalars() -> st.SearchStrategy[Any]:
 def _objects(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> dict[str, Any]:
     properties = draw(st.dictionaries(NAMES, inner, max_size=4))
     schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if properties and draw(st.booleans()):
+    some_required = draw(st.booleans())
+    if properties and some_required:
         schema["required"] = draw(st.lists(st.sampled_from(sorted(properties)), unique=True))
     if draw(st.booleans()):
         schema["additionalProperties"] = False
