@@ -16,7 +16,7 @@ _NUMBERS: Final = {word: number for number, word in enumerate(_COUNTING.split(),
 }
 _LENGTH: Final = re.compile(
     rf"\b(?P<number>\d{{1,6}}|an?|{'|'.join(_NUMBERS)})(?P<hundred>[\s-]+hundred)?[\s-]+"
-    r"(?:(?!few|couple|hundred)\w+[\s-]+)?(?P<unit>word|sentence|paragraph)s?\b",
+    r"(?:(?!few|couple|hundred)[^\W\d]+[\s-]+)?(?P<unit>word|sentence|paragraph)s?\b",
     re.IGNORECASE,
 )
 _GREETED: Final = re.compile(r"^\W*(hi|hello|hey|good (morning|evening|day))\b", re.IGNORECASE)
