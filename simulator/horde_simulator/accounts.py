@@ -30,7 +30,9 @@ class Account:
     unpopped: int = 0
     """Its jobs that no worker has taken yet."""
     workers: int = 0
-    """How many workers it owns: their owner is served even in maintenance."""
+    """How many workers it owns."""
+    resting: int = 0
+    """How many of them are in maintenance: they serve their owner only."""
 
     @property
     def unpopped_limit(self) -> int:

@@ -37,7 +37,7 @@ def quote_of(state: State, submission: Submission, fitted: Fitted) -> int:
 
 
 def demand_now(pending: Pending) -> Demand:
-    owner = pending.account.name if pending.account.workers else None
+    owner = pending.account.name if pending.account.resting else None
     fitted = pending.fitted
     return demand_of(pending.submission, fitted.max_length, fitted.max_context_length, owner)
 
@@ -87,25 +87,24 @@ def activate(state: State, pending: Pending, pictures: Sequence[bytes], reserved
         state.operations[pending.operation] = (pending.digest, request.id)
     charge_activation(state, request, len(pictures))
     state.queue.add(request, params.n)
-    _plan_expiry(state, request)
+    state.timeline.at(request.expires_at, _look_at_expiry, (state, request))
     state.work_came(request)
     return request
 
 
-def _plan_expiry(state: State, request: Request) -> None:
-    def look(request: Request) -> None:
-        if state.requests.get(request.id) is not request:
-            return
-        if request.expires_at > state.now:
-            state.timeline.at(request.expires_at, look, request)
-        else:
-            expire(state, request)
-
-    state.timeline.at(request.expires_at, look, request)
+def _look_at_expiry(held: tuple[State, Request]) -> None:
+    """Forgets a request whose time has not been renewed."""
+    state, request = held
+    if state.requests.get(request.id) is not request:
+        return
+    if request.expires_at > state.now:
+        state.timeline.at(request.expires_at, _look_at_expiry, held)
+    else:
+        expire(state, request)
 
 
 def _payload(pending: Pending, tokens: Sequence[str]) -> bytes:
-    """The pop payload as JSON, without what depends on the worker (contract, section 4)."""
+    """The pop payload as JSON, open at its end for what depends on the worker (section 4)."""
     submission, params = pending.submission, pending.submission.params
     urls = [f"{IMAGE}/{token}" for token in tokens]
     payload: dict[str, Any] = {
@@ -130,7 +129,9 @@ def _payload(pending: Pending, tokens: Sequence[str]) -> bytes:
             payload["parallel_tool_calls"] = submission.parallel_tool_calls
     if submission.response_format is not None:
         payload["response_format"] = submission.response_format
-    return orjson.dumps(payload)
+    # Cut before the closing brace, to be added to at pop. The cut is also a copy of just the right
+    # size: what the encoder hands out sits in a buffer of four kilobytes.
+    return orjson.dumps(payload)[:-1]
 
 
 def _with_urls(pending: Pending, urls: Sequence[str]) -> list[Mapping[str, Any]]:

@@ -167,7 +167,7 @@ class Crew:
         ripe_at: float | None = None
         for model in worker.models:
             for request in state.queue.nearest(model, BACKGROUND_LOOK):
-                if state.shortfall(worker, request.demand) is not None:
+                if state.shortfall(worker, request.bucket) is not None:
                     continue
                 at = request.activated_at + member.profile.background_seconds
                 if at <= state.now:

@@ -33,7 +33,7 @@ class Demand:
     trusted: bool
     slow: bool
     owner: str | None
-    """The account's name when it owns workers: its own serve it even in maintenance."""
+    """The account's name when workers of its own are in maintenance: those serve it still."""
     avoid: tuple[str, ...] = ()
     """Ids of workers that had a strike over the request: others are preferred."""
 

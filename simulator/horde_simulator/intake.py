@@ -12,7 +12,6 @@ from horde_simulator.accounts import Account
 from horde_simulator.activation import Pending, activate, demand_now, place_now, quote_of
 from horde_simulator.call import FetchedImage
 from horde_simulator.fitting import Fitted, fit
-from horde_simulator.queue import Bucket
 from horde_simulator.refusals import refuse
 from horde_simulator.request import Request
 from horde_simulator.settlement import can_reserve
@@ -175,7 +174,7 @@ def _to_reserve(state: State, pending: Pending) -> int:
     if length <= pricing.FREE_LEAST:
         return 0
     demand = demand_now(pending)
-    standing = state.standing(state.queue.peek(demand) or Bucket(demand))
+    standing = state.standing(state.queue.bucket(demand))
     _, tokens = state.queue.ahead(demand, place_now(state, pending.account))
     load = pricing.load(tokens, standing.threads, standing.mean_speed)
     if length <= pricing.free_allowance(load):

@@ -1,35 +1,37 @@
 """A sorted line of waiting requests that tells how much is ahead of one, without walking it."""
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from typing import Final
 
 Place = tuple[float, int]
 """Where a request stands: less is nearer the head. Unique."""
 
-# Two square roots of what a busy Horde holds: a block's list and the list of blocks stay short.
-_BLOCK: Final = 512
+# Both sums over a block and sums over all blocks stay a few microseconds up to 100,000 places
+# (measured: 128 to 1,024 differ by little, the lists are summed in C).
+_BLOCK: Final = 256
 
 
 class _Block:
-    """A run of neighbours, with what they amount to."""
+    """A run of neighbours, in three lists of one order."""
 
-    __slots__ = ("amounts", "jobs", "places", "tokens")
+    __slots__ = ("jobs", "places", "tokens")
 
-    def __init__(self, places: list[Place], amounts: dict[Place, tuple[int, int]]) -> None:
+    def __init__(self, places: list[Place], jobs: list[int], tokens: list[int]) -> None:
         self.places = places
-        self.amounts = amounts
-        self.jobs = sum(jobs for jobs, _ in amounts.values())
-        self.tokens = sum(tokens for _, tokens in amounts.values())
+        self.jobs = jobs
+        self.tokens = tokens
 
 
 class Line:
-    """Places with the jobs and tokens waiting at each, in blocks that know their sums."""
+    """Places with the jobs and tokens waiting at each, in blocks whose sums are known."""
 
-    __slots__ = ("_blocks", "_lasts", "jobs", "tokens")
+    __slots__ = ("_blocks", "_jobs", "_lasts", "_tokens", "jobs", "tokens")
 
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
         self._lasts: list[Place] = []
+        self._jobs: list[int] = []
+        self._tokens: list[int] = []
         self.jobs = 0
         self.tokens = 0
 
@@ -37,52 +39,58 @@ class Line:
         """Adds to what waits at a place, or takes from it; a place without jobs is no more."""
         self.jobs += jobs
         self.tokens += tokens
-        number = min(bisect_left(self._lasts, place), max(0, len(self._blocks) - 1))
         if not self._blocks:
-            self._blocks.append(_Block([], {}))
-            self._lasts.append(place)
+            self._insert_block(0, [], [], [])
+        number = min(bisect_left(self._lasts, place), len(self._blocks) - 1)
+        self._jobs[number] += jobs
+        self._tokens[number] += tokens
         block = self._blocks[number]
-        block.jobs += jobs
-        block.tokens += tokens
-        held = block.amounts.get(place)
-        if held is None:
-            insort(block.places, place)
-            block.amounts[place] = (jobs, tokens)
-        elif held[0] + jobs > 0:
-            block.amounts[place] = (held[0] + jobs, held[1] + tokens)
+        at = bisect_left(block.places, place)
+        if at == len(block.places) or block.places[at] != place:
+            block.places.insert(at, place)
+            block.jobs.insert(at, jobs)
+            block.tokens.insert(at, tokens)
+        elif block.jobs[at] + jobs > 0:
+            block.jobs[at] += jobs
+            block.tokens[at] += tokens
         else:
-            del block.amounts[place]
-            del block.places[bisect_left(block.places, place)]
-        self._settle(number)
+            del block.places[at], block.jobs[at], block.tokens[at]
+        self._settle(number, block)
 
-    def _settle(self, number: int) -> None:
+    def _settle(self, number: int, block: _Block) -> None:
         """Splits a block grown too large, drops an empty one, notes its last place."""
-        block = self._blocks[number]
         if not block.places:
-            del self._blocks[number]
-            del self._lasts[number]
-            return
-        self._lasts[number] = block.places[-1]
-        if len(block.places) > _BLOCK:
+            self._delete_block(number)
+        elif len(block.places) <= _BLOCK:
+            self._lasts[number] = block.places[-1]
+        else:
+            self._delete_block(number)
             half = _BLOCK // 2
-            halves = [
-                _Block(places, {place: block.amounts[place] for place in places})
-                for places in (block.places[:half], block.places[half:])
-            ]
-            self._blocks[number : number + 1] = halves
-            self._lasts[number : number + 1] = [one.places[-1] for one in halves]
+            for start, stop in ((half, None), (0, half)):
+                part = slice(start, stop)
+                self._insert_block(number, block.places[part], block.jobs[part], block.tokens[part])
+
+    def _insert_block(
+        self, number: int, places: list[Place], jobs: list[int], tokens: list[int]
+    ) -> None:
+        self._blocks.insert(number, _Block(places, jobs, tokens))
+        self._lasts.insert(number, places[-1] if places else (0.0, 0))
+        self._jobs.insert(number, sum(jobs))
+        self._tokens.insert(number, sum(tokens))
+
+    def _delete_block(self, number: int) -> None:
+        del self._blocks[number], self._lasts[number], self._jobs[number], self._tokens[number]
 
     def before(self, place: Place) -> tuple[int, int]:
         """Jobs and tokens that wait nearer the head than a place (which needn't be in line)."""
         number = bisect_left(self._lasts, place)
-        jobs = sum([block.jobs for block in self._blocks[:number]])
-        tokens = sum([block.tokens for block in self._blocks[:number]])
+        jobs = sum(self._jobs[:number])
+        tokens = sum(self._tokens[:number])
         if number < len(self._blocks):
             block = self._blocks[number]
-            for ahead in block.places[: bisect_left(block.places, place)]:
-                more_jobs, more_tokens = block.amounts[ahead]
-                jobs += more_jobs
-                tokens += more_tokens
+            at = bisect_left(block.places, place)
+            jobs += sum(block.jobs[:at])
+            tokens += sum(block.tokens[:at])
         return jobs, tokens
 
     def head(self, most: int) -> list[Place]:

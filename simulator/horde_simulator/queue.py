@@ -20,6 +20,10 @@ from horde_simulator.request import Request
 GAIN_PER_SECOND: Final = 5.0
 
 
+_MOST_BUCKETS: Final = 4096
+"""Demands that are remembered with nothing waiting; a Horde sees far fewer."""
+
+
 @attrs.define(eq=False)
 class Bucket:
     """The waiting requests of one demand, and how that demand stands."""
@@ -47,7 +51,8 @@ class Queue:
 
     def __init__(self) -> None:
         self._buckets: dict[Demand, Bucket] = {}
-        self._by_model: dict[str, dict[Demand, Bucket]] = {}
+        self._by_model: dict[str, dict[Bucket, None]] = {}
+        """The buckets with something waiting, in the order of their filling."""
         self._lines: dict[str, Line] = {}
         self._by_place: dict[Place, Request] = {}
         self.requests = 0
@@ -58,12 +63,10 @@ class Queue:
         """The bucket of a demand, which needn't hold anything."""
         bucket = self._buckets.get(demand)
         if bucket is None:
+            if len(self._buckets) >= _MOST_BUCKETS:
+                self._buckets = {d: b for d, b in self._buckets.items() if b.requests}
             bucket = self._buckets[demand] = Bucket(demand)
         return bucket
-
-    def peek(self, demand: Demand) -> Bucket | None:
-        """The bucket of a demand, if anything waits in it."""
-        return self._buckets.get(demand)
 
     def line(self, model: str) -> Line:
         """What waits for a model."""
@@ -85,7 +88,7 @@ class Queue:
             heappush(bucket.heap, (request.place, request))
             self._by_place[request.place] = request
             for model in demand.models:
-                self._by_model.setdefault(model, {})[demand] = bucket
+                self._by_model.setdefault(model, {})[bucket] = None
         self._change(request, jobs)
 
     def took(self, request: Request, jobs: int = 1) -> None:
@@ -100,17 +103,28 @@ class Queue:
         if bucket.requests == 0:
             bucket.heap.clear()
             for model in bucket.demand.models:
-                self._by_model[model].pop(bucket.demand, None)
-            self._buckets.pop(bucket.demand, None)
+                del self._by_model[model][bucket]
 
     def put_back(self, request: Request, demand: Demand, index: int) -> None:
         """Lets a struck job wait again, the whole request under what it now demands."""
+        request.returned = [*(request.returned or ()), index]
+        self._leave(request)
+        request.waiting += 1
+        self._enter(request, demand)
+
+    def demand_anew(self, request: Request, demand: Demand) -> None:
+        """Puts a waiting request under another demand, at the same place."""
+        self._leave(request)
+        self._enter(request, demand)
+
+    def _leave(self, request: Request) -> None:
         waiting, request.waiting = request.waiting, 0
         if waiting:
             self.took(request, waiting)
+        request.waiting = waiting
+
+    def _enter(self, request: Request, demand: Demand) -> None:
         request.bucket = self.bucket(demand)
-        request.returned = [*(request.returned or ()), index]
-        request.waiting = waiting + 1
         self.add(request, request.waiting)
 
     def _change(self, request: Request, jobs: int) -> None:
@@ -121,26 +135,26 @@ class Queue:
             self.line(model).change(request.place, jobs, tokens)
 
     def first(
-        self, models: tuple[str, ...], shortfall: Callable[[Demand], str | None]
+        self, models: tuple[str, ...], shortfall: Callable[[Bucket], str | None]
     ) -> tuple[Request | None, dict[str, int]]:
         """The first request that a worker can serve, and how many it can't, by reason.
 
         Args:
             models: those that the worker serves.
-            shortfall: why the worker can't serve a demand, None when it can.
+            shortfall: why the worker can't serve a bucket's demand, None when it can.
         """
         found: Request | None = None
         skipped: dict[str, int] = {}
         looked_at = 0
-        seen: set[Demand] = set()
+        seen: set[Bucket] = set()
         for model in models:
-            for demand, bucket in self._by_model.get(model, {}).items():
-                if len(models) > 1:
-                    if demand in seen:
+            for bucket in self._by_model.get(model, ()):
+                if len(bucket.demand.models) > 1:
+                    if bucket in seen:
                         continue
-                    seen.add(demand)
+                    seen.add(bucket)
                 looked_at += bucket.requests
-                reason = shortfall(demand)
+                reason = shortfall(bucket)
                 if reason is not None:
                     skipped[reason] = skipped.get(reason, 0) + bucket.requests
                     continue

@@ -90,7 +90,7 @@ class Request:
     """The prompt tokens that replies are settled with."""
     prompt_tokens: int
     payload: bytes
-    """The JSON object of the pop payload, without what depends on the worker or the attempt."""
+    """The JSON object of the pop payload, open at its end for what depends on the worker."""
     text_only: bool
     """Whether progress posts are shown: neither tools nor structured output."""
     strict: bool

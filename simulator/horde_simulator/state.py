@@ -6,7 +6,7 @@ from random import Random
 import attrs
 
 from horde_simulator.accounts import Accounts
-from horde_simulator.eligibility import Demand, Standing, shortfall, standing_of
+from horde_simulator.eligibility import Standing, shortfall, standing_of
 from horde_simulator.faults import FaultPlan, planned
 from horde_simulator.images import ImageStore
 from horde_simulator.job import Job
@@ -80,15 +80,28 @@ class State:
             return present
         return bucket.before
 
-    def shortfall(self, worker: Worker, demand: Demand) -> str | None:
-        """Why a worker isn't handed requests of a demand; None when it is."""
-        return self.registry.verdict(worker, demand, self._judge)
+    def shortfall(self, worker: Worker, bucket: Bucket) -> str | None:
+        """Why a worker isn't handed requests of a bucket; None when it is."""
+        return self.judge_of(worker)(bucket)
 
-    def _judge(self, worker: Worker, demand: Demand) -> str | None:
-        reason = shortfall(worker, demand)
-        if reason is None and worker.id in demand.avoid:
-            standing = standing_of(demand, self.registry.online(demand.models))
-            if standing.others(demand.avoid):
+    def judge_of(self, worker: Worker) -> Callable[[Bucket], str | None]:
+        """The same for one worker and many buckets; good until something changes."""
+        verdicts = self.registry.verdicts(worker)
+
+        def judge(bucket: Bucket) -> str | None:
+            try:
+                return verdicts[bucket]
+            except KeyError:
+                reason = verdicts[bucket] = self._shortfall(worker, bucket)
+                return reason
+
+        return judge
+
+    def _shortfall(self, worker: Worker, bucket: Bucket) -> str | None:
+        reason = shortfall(worker, bucket.demand)
+        if reason is None and worker.id in bucket.demand.avoid:
+            # Others are preferred after a strike, as long as there are any.
+            if self.standing(bucket).others(bucket.demand.avoid):
                 return "struck"
         return reason
 

@@ -10,7 +10,7 @@ import orjson
 from horde_simulator.fitting import FITS, Fit, json_length
 from horde_simulator.payload import MISSING, Reader
 from horde_simulator.refusals import invalid_payload, refuse
-from horde_simulator.submitted_messages import read_messages
+from horde_simulator.submitted_messages import image_urls, read_messages
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
 FORMATS: Final = ("text", "json_object", "json_schema")
@@ -66,6 +66,8 @@ class Submission:
     progress: bool
     operation_key: str | None
     dry_run: bool
+    image_urls: tuple[str, ...]
+    """The URLs of all image parts, in their order."""
 
     @property
     def offers_tools(self) -> bool:
@@ -77,17 +79,6 @@ class Submission:
         """The response format's kind."""
         return "text" if self.response_format is None else str(self.response_format["type"])
 
-    @property
-    def image_urls(self) -> tuple[str, ...]:
-        """The URLs of all image parts, in their order."""
-        return tuple(
-            part["image_url"]["url"]
-            for message in self.messages
-            if type(message["content"]) is list
-            for part in message["content"]
-            if part["type"] == "image_url"
-        )
-
 
 def read_submission(body: Mapping[str, Any]) -> Submission:
     """The submission that a body holds; keys that the schema doesn't know are ignored.
@@ -97,8 +88,9 @@ def read_submission(body: Mapping[str, Any]) -> Submission:
     """
     errors: dict[str, str] = {}
     reader = Reader(body, errors)
+    messages = read_messages(reader)
     submission = Submission(
-        messages=read_messages(reader),
+        messages=messages,
         tools=_tools(reader),
         tool_choice=_tool_choice(reader, body),
         parallel_tool_calls=reader.optional_boolean("parallel_tool_calls"),
@@ -114,6 +106,7 @@ def read_submission(body: Mapping[str, Any]) -> Submission:
         progress=reader.boolean("progress", False),
         operation_key=reader.text("operation_key", longest=128),
         dry_run=reader.boolean("dry_run", False),
+        image_urls=() if errors else image_urls(messages),
     )
     if errors:
         raise invalid_payload(errors)

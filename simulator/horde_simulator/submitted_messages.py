@@ -1,5 +1,6 @@
 """The messages of a submit: their roles, contents, parts and calls, checked against the schema."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from horde_simulator.payload import MISSING, Reader
@@ -69,3 +70,14 @@ def _call(errors: dict[str, str], path: str, call: dict[str, Any]) -> dict[str, 
             "arguments": function.required_text("arguments"),
         },
     }
+
+
+def image_urls(messages: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The URLs of all image parts of checked messages, in their order."""
+    return tuple(
+        part["image_url"]["url"]
+        for message in messages
+        if type(message["content"]) is list
+        for part in message["content"]
+        if part["type"] == "image_url"
+    )

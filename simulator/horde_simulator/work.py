@@ -11,7 +11,6 @@ import attrs
 import orjson
 
 from horde_simulator import conformance
-from horde_simulator.eligibility import Demand
 from horde_simulator.ending import end
 from horde_simulator.fitting import json_length
 from horde_simulator.job import Job, JobEvent, JobState
@@ -36,11 +35,7 @@ def pop(state: State, worker: Worker) -> tuple[Job | None, dict[str, int]]:
     Returns:
         The job, and how many requests were skipped by reason.
     """
-
-    def shortfall(demand: Demand) -> str | None:
-        return state.shortfall(worker, demand)
-
-    request, skipped = state.queue.first(worker.models, shortfall)
+    request, skipped = state.queue.first(worker.models, state.judge_of(worker))
     return (None if request is None else take(state, worker, request)), skipped
 
 
@@ -67,16 +62,19 @@ def take(state: State, worker: Worker, request: Request) -> Job:
     state.jobs[job.id] = job
     state.popped += 1
 
-    def lease_ran_out(job: Job) -> None:
-        if job.state is not JobState.PROCESSING:
-            return
-        if job.lease_until > state.now:
-            state.timeline.at(job.lease_until, lease_ran_out, job)
-            return
-        strike(state, job, "ChatWorkerTimeout", "The worker was not heard of in time.")
-
-    state.timeline.at(job.lease_until, lease_ran_out, job)
+    state.timeline.at(job.lease_until, _look_at_lease, (state, job))
     return job
+
+
+def _look_at_lease(popped: tuple[State, Job]) -> None:
+    """Takes a job from a worker that has not been heard of in time."""
+    state, job = popped
+    if job.state is not JobState.PROCESSING:
+        return
+    if job.lease_until > state.now:
+        state.timeline.at(job.lease_until, _look_at_lease, popped)
+        return
+    strike(state, job, "ChatWorkerTimeout", "The worker was not heard of in time.")
 
 
 def _payload(state: State, worker: Worker, request: Request, index: int) -> bytes:
@@ -91,7 +89,7 @@ def _payload(state: State, worker: Worker, request: Request, index: int) -> byte
     }
     if "reasoning_effort" in worker.features:
         extra["reasoning_effort"] = request.effort or DEFAULT_EFFORT
-    return request.payload[:-1] + b"," + orjson.dumps(extra)[1:]
+    return request.payload + b"," + orjson.dumps(extra)[1:]
 
 
 def post(state: State, job: Job, seq: int, content: str, reasoning: str) -> bool:
@@ -228,7 +226,8 @@ def _keep_generation(job: Job, handed: Handed, charged: int) -> None:
     }
     for name in handed.omit:
         del generation[name]
-    job.generation = orjson.dumps(generation)
+    # A copy of just the right size: the encoder's own buffer has four kilobytes.
+    job.generation = bytes(memoryview(orjson.dumps(generation)))
 
 
 def _count(state: State, job: Job, handed: Handed) -> None:

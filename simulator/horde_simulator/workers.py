@@ -1,6 +1,6 @@
 """The workers of a Horde, built-in and external: what they declare, and whether they are online."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -15,6 +15,7 @@ ONLINE_FOR: Final = 300.0
 """Seconds for which a worker is online after its last call (contract, section 4)."""
 UNMEASURED_SPEED: Final = 20.0
 """Tokens per second that a worker counts with until it has finished a job."""
+_MOST_VERDICTS: Final = 10_000
 
 
 @attrs.define(eq=False)
@@ -50,7 +51,7 @@ class Worker:
     """Millionths of kudos."""
     running: dict[str, "Job"] = attrs.field(factory=dict)
     verdicts: dict[Any, str | None] = attrs.field(factory=dict)
-    """Which demands it can serve, as of `verdicts_of`."""
+    """Why it can't serve which buckets, as of version `verdicts_of`."""
     verdicts_of: int = -1
 
     @property
@@ -154,15 +155,12 @@ class Registry:
             worker.left_at = None if online else now
             self.changed()
 
-    def verdict(
-        self, worker: Worker, demand: Any, judge: Callable[[Worker, Any], str | None]
-    ) -> str | None:
-        """Why a worker can't serve a demand, judged once for each version."""
-        if worker.verdicts_of != self.version:
+    def verdicts(self, worker: Worker) -> dict[Any, str | None]:
+        """Why the worker can't serve which buckets of the queue, as far as it was asked.
+
+        Emptied whenever what workers declare has changed.
+        """
+        if worker.verdicts_of != self.version or len(worker.verdicts) > _MOST_VERDICTS:
             worker.verdicts.clear()
             worker.verdicts_of = self.version
-        try:
-            return worker.verdicts[demand]
-        except KeyError:
-            reason = worker.verdicts[demand] = judge(worker, demand)
-            return reason
+        return worker.verdicts

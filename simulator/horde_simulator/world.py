@@ -10,6 +10,10 @@ the same times give the same bytes, in every process.
 
 from collections.abc import Sequence
 
+import attrs
+
+from horde_simulator import control
+from horde_simulator.accounts import Account
 from horde_simulator.builtin import Crew
 from horde_simulator.call import Answer, Call, FetchedImage, ImageFetch
 from horde_simulator.journal import Journal
@@ -74,8 +78,6 @@ class World:
         Every fault of a call is an answer: nothing is raised.
         """
         if call.path.startswith(SIM_PREFIX):
-            from horde_simulator import control  # it knows the world, so not the other way round
-
             return control.handle(self, call)
         return self._router.handle(call)
 
@@ -108,9 +110,21 @@ class World:
 
     def set_maintenance(self, worker: Worker, maintenance: bool) -> None:
         """Puts any worker into maintenance, or ends it."""
+        if worker.maintenance == maintenance:
+            return
         worker.maintenance = maintenance
+        if worker.profile is None:
+            self._owner_rests(worker.owner, 1 if maintenance else -1)
         self.state.registry.changed()
         self._crew.look_for_work(worker)
+
+    def _owner_rests(self, owner: Account, change: int) -> None:
+        """Lets the owner's waiting requests know whether workers of its own are in maintenance."""
+        owner.resting += change
+        name = owner.name if owner.resting else None
+        for request in self.state.requests.values():
+            if request.account is owner and request.waiting and request.demand.owner != name:
+                self.state.queue.demand_anew(request, attrs.evolve(request.demand, owner=name))
 
     def remove_worker(self, worker: Worker) -> None:
         """Takes a worker away; the leases of its jobs run out."""
@@ -118,6 +132,7 @@ class World:
             self._crew.remove(worker)
         else:
             worker.owner.workers -= 1
+            self.set_maintenance(worker, False)
         self.state.registry.set_online(worker, False, self.now)
         self.state.registry.remove(worker)
 
