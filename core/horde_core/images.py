@@ -63,7 +63,9 @@ def _check_data_url(url: str, path: str) -> None:
     try:
         image = binascii.a2b_base64(data, strict_mode=True)
     except ValueError:  # binascii.Error for bad base64, ValueError for non-ASCII.
-        raise _invalid(path, f"{_DATA_URL} an invalid base64-encoded value.") from None
+        image = None
+    if image is None or len(data) % 4:  # Strict mode itself lets padding after whole groups pass.
+        raise _invalid(path, f"{_DATA_URL} an invalid base64-encoded value.")
     if not image:
         raise _invalid(path, f"{_DATA_URL} empty base64-encoded bytes.")
 

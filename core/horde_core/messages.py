@@ -67,7 +67,7 @@ def _read_message(item: Any, index: int, history: ToolHistory) -> Message:
     path = f"messages[{index}]"
     an_object(item, path)
     role = _read_role(item, path)
-    content = _read_content(item, role, path)
+    content = _read_content(item, item["role"], path)
     if role == "tool":
         _refuse_calls(item, path)
         call_id = _read_call_id(item, path)
@@ -107,7 +107,7 @@ def _read_name(message: dict[str, Any], path: str) -> str | None:
 
 
 def _read_content(
-    message: dict[str, Any], role: Role, path: str
+    message: dict[str, Any], role: str, path: str
 ) -> str | tuple[TextPart | ImagePart, ...] | None:
     """Parts as they are when one is an image; else the texts, joined with nothing between them."""
     content = message.get("content")
@@ -123,7 +123,7 @@ def _read_content(
     return "".join(texts) if len(texts) == len(parts) else tuple(parts)
 
 
-def _read_part(part: Any, role: Role, path: str) -> TextPart | ImagePart:
+def _read_part(part: Any, role: str, path: str) -> TextPart | ImagePart:
     an_object(part, path)
     kind = required(part, "type", path)
     if kind == "text":
@@ -139,7 +139,7 @@ def _read_part(part: Any, role: Role, path: str) -> TextPart | ImagePart:
     raise faults.bad_value(f"{path}.type", kind, supported, param)
 
 
-def _misplaced_image(path: str, role: Role, param: str) -> Refusal:
+def _misplaced_image(path: str, role: str, param: str) -> Refusal:
     message = path.partition(".")[0]
     return refuse(
         faults.UNSUPPORTED,

@@ -84,7 +84,10 @@ def read_stream_options(value: Any) -> bool:
     for key in value:
         if key not in ("include_usage", "include_obfuscation"):
             raise faults.unknown(key, ("include_usage",), value, path)
-    if value.get("include_obfuscation") not in (None, False):
-        raise faults.unsupported_parameter(f"{path}.include_obfuscation")
+    padding = value.get("include_obfuscation")
+    if not (padding is None or padding is False):
+        raise faults.unsupported_parameter(
+            f"{path}.include_obfuscation", "Leave it out or send false."
+        )
     usage = value.get("include_usage")
     return usage is not None and boolean(f"{path}.include_usage")(usage)
