@@ -1,0 +1,226 @@
+"""The front as an ASGI app: its routes, and everything that is the same for every answer."""
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import trio
+
+from horde_adapters import log
+from horde_adapters.admission import Admission
+from horde_adapters.asgi import (
+    ClientLeft,
+    Headers,
+    Incoming,
+    Receive,
+    Scope,
+    Send,
+    all_headers,
+    only_header,
+    send_answer,
+)
+from horde_adapters.cors import preflight_headers, with_cors
+from horde_adapters.drive import Drive
+from horde_adapters.horde import Caller, HordeClient, Lost
+from horde_adapters.pool import Pool
+from horde_adapters.routes import Route, find_route
+from horde_adapters.settings import Settings
+from horde_adapters.ticker import Ticker
+from horde_adapters.version import VERSION
+from horde_core.body import read_body
+from horde_core.cards import model_card, model_list
+from horde_core.errors import Refusal, refuse, to_json
+from horde_core.exchange import Exchange
+from horde_core.identity import client_agent, read_key
+from horde_core.job import submit_body
+from horde_core.request import read_request
+
+JSON: Headers = ((b"content-type", b"application/json"),)
+DOCS = "https://github.com/Haidra-Org/AI-Horde"
+
+
+class Front:
+    """One front. `transport` carries its calls to the Horde, `wall_clock` dates its replies."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = settings
+        self.admission = Admission(most=settings.most_requests)
+        self.horde = HordeClient(
+            settings.horde_url, agent=client_agent((), VERSION), transport=transport
+        )
+        self.pool: Pool
+        self._ticker = Ticker()
+        self._wall_clock = wall_clock
+        self._created = int(wall_clock())
+        self._drop_parameters = frozenset(settings.drop_parameters)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one ASGI scope; lifespan has to come first, as its task owns all of the rest."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1003})
+
+    async def drain(self) -> None:
+        """Ends all open chat requests within the grace period and a moment."""
+        await self.admission.drain(self.settings.grace)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        async with trio.open_nursery() as nursery:
+            self.pool = Pool(self.horde, nursery, longest_age=self.settings.pool_age)
+            nursery.start_soon(self._ticker.run)
+            while (message := await receive())["type"] != "lifespan.shutdown":
+                await send({"type": f"{message['type']}.complete"})
+            nursery.cancel_scope.cancel()
+        await self.horde.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        settings = self.settings
+        answering = _Answering(send, closes=lambda: self.admission.is_draining)
+        incoming = Incoming(receive, pause=settings.body_pause, whole=settings.body_time)
+        try:
+            try:
+                await self._answer(scope, incoming, receive, answering)
+            except Refusal as refusal:
+                await incoming.discard()
+                log.line("refused", id=answering.trace_id, status=refusal.status, code=refusal.code)
+                headers = refusal.answer_headers()
+                await send_answer(answering, refusal.status, headers, refusal.body())
+        except ClientLeft:
+            log.line("left", id=answering.trace_id)
+        except Exception as error:
+            log.fault("answer failed", error, id=answering.trace_id)
+            if not answering.has_begun:
+                fault = refuse("internal_error", "The front failed at this request.")
+                await send_answer(answering, 500, fault.answer_headers(), fault.body())
+
+    async def _answer(
+        self, scope: Scope, incoming: Incoming, receive: Receive, send: "_Answering"
+    ) -> None:
+        if scope["method"] == "OPTIONS":
+            await incoming.discard()
+            await send_answer(send, 200, preflight_headers(scope), b"")
+            return
+        route, model = find_route(scope["method"], scope["path"])
+        if route is Route.CHAT:
+            await self._chat(scope, incoming, receive, send)
+            return
+        await incoming.discard()
+        if route in (Route.MODELS, Route.MODEL):
+            read_key(all_headers(scope, b"authorization"))
+            status, value = 200, await self._models(model)
+        elif route is Route.READY:
+            status, value = await self._readiness()
+        elif route is Route.HEALTH:
+            status, value = 200, {"status": "ok"}
+        else:
+            status, value = 200, {"name": "horde-oai-front", "version": VERSION, "docs": DOCS}
+        await send_answer(send, status, JSON, to_json(value))
+
+    async def _models(self, model: str | None) -> dict[str, Any]:
+        try:
+            view = await self.pool.view()
+        except Lost as lost:
+            raise refuse(
+                "horde_unreachable", "The AI Horde can't be reached at the moment."
+            ) from lost
+        if model is None:
+            return model_list(view, created=self._created)
+        return model_card(view, model, created=self._created)
+
+    async def _readiness(self) -> tuple[int, dict[str, Any]]:
+        if self.admission.is_draining:
+            return 503, {"status": "not ready", "reason": "draining"}
+        try:
+            await self.pool.view()
+        except Lost as lost:
+            return 503, {"status": "not ready", "reason": f"the Horde: {lost.reason}"}
+        age = self.pool.age
+        if age > self.settings.ready_age:
+            return 503, {"status": "not ready", "reason": f"no Horde read for {age:.0f} s"}
+        return 200, {"status": "ready", "horde_read_age": round(age, 1)}
+
+    async def _chat(
+        self, scope: Scope, incoming: Incoming, receive: Receive, send: "_Answering"
+    ) -> None:
+        key = read_key(all_headers(scope, b"authorization"))
+        with self.admission.request():
+            cap = self.settings.body_cap
+            raw = await incoming.read(cap=cap)
+            document = read_body(raw, only_header(scope, b"content-encoding"), cap=cap)
+            request = read_request(document, drop_parameters=self._drop_parameters)
+            length = self.settings.context_length
+            capped = request.horde.max_kudos is not None
+            exchange = Exchange(
+                request,
+                submit=submit_body(request, operation_key=uuid.uuid4().hex, context_length=length),
+                quote=submit_body(request, operation_key=None, context_length=length, dry_run=True)
+                if capped
+                else b"",
+                created=int(self._wall_clock()),
+                trace_id=send.trace_id,
+                timing=self.settings.timing,
+            )
+            drive = Drive(
+                exchange,
+                Caller(key, client_agent(scope["headers"], VERSION)),
+                horde=self.horde,
+                pool=self.pool,
+                ticker=self._ticker,
+                open_streams=self.admission.open_streams,
+            )
+            try:
+                with self.admission.drive(drive):
+                    await drive.run(receive, send)
+            finally:
+                _log_request(drive)
+
+
+class _Answering:
+    """The `send` of one request: adds to its answer what every answer has."""
+
+    def __init__(self, send: Send, *, closes: Callable[[], bool]) -> None:
+        self.trace_id = uuid.uuid4().hex
+        self.has_begun = False
+        self._send = send
+        self._closes = closes
+
+    async def __call__(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            headers = with_cors(tuple(message["headers"]))
+            if all(name != b"x-request-id" for name, _ in headers):
+                headers += ((b"x-request-id", self.trace_id.encode()),)
+            if self._closes():
+                headers += ((b"connection", b"close"),)
+            message = {**message, "headers": headers}
+        await self._send(message)
+
+
+def _log_request(drive: Drive) -> None:
+    exchange = drive.exchange
+    status, refusal = exchange.status, exchange.response.refusal
+    served = status.generations[0] if status is not None and status.generations else None
+    first = drive.first_byte_at
+    log.line(
+        "chat",
+        id=exchange.response.trace_id,
+        state="left" if drive.client_left else exchange.state.value,
+        code=None if refusal is None else refusal.code,
+        stream=exchange.request.stream,
+        first_byte=None if first is None else first - drive.began,
+        total=trio.current_time() - drive.began,
+        worker=None if served is None else served.worker_name,
+        kudos=None if status is None else status.kudos,
+    )

@@ -1,0 +1,9 @@
+"""x"""
+
+
+class DemoFailed(Exception):  # noqa: N818
+    """x"""
+
+
+async def show() -> None:
+    """x"""

@@ -1,0 +1,250 @@
+"""Runs one exchange on trio: its effects become calls and bytes, what comes of them its events.
+
+Three kinds of task, in one nursery.  The request's own task is writer and timer: it sends what the
+outbox holds, and tells the exchange that time passed.  The watcher waits for the client to leave
+and acts on it even while the writer is stuck in a send, which hypercorn lets nobody cancel.  Each
+call to the Horde is a task of its own; those that change something there (submit, cancel) are
+shielded, so that the server's cancelling of the request can't leave a job behind.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import trio
+
+from horde_adapters import log
+from horde_adapters.horde import Caller, HordeClient, Lost
+from horde_adapters.pool import Pool
+from horde_adapters.ticker import SLOT, Ticker
+from horde_core import events, sse
+from horde_core.errors import refuse
+from horde_core.events import Effect, SendBytes, SendHead
+from horde_core.exchange import Exchange
+from horde_core.lifecycle import State
+from horde_core.native import UnreadableAnswer, read_receipt
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+_NOTHING_SUBMITTED = (State.NEW, State.LOOKING_UP, State.QUOTING)
+
+
+class Drive:
+    """One request on its way. `open_streams` tells how many live streams the front has open."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        caller: Caller,
+        *,
+        horde: HordeClient,
+        pool: Pool,
+        ticker: Ticker,
+        open_streams: Callable[[], int],
+    ) -> None:
+        self.exchange = exchange
+        self.began = trio.current_time()
+        self.first_byte_at: float | None = None
+        self.client_left = False
+        self.failed = False
+        self._caller = caller
+        self._horde = horde
+        self._pool = pool
+        self._ticker = ticker
+        self._open_streams = open_streams
+        self._nursery: trio.Nursery
+        self._shields: set[trio.CancelScope] = set()
+        self._aborted = False
+        self._wake = trio.Event()
+        self._head: SendHead | None = None
+        self._head_is_out = False
+        self._data: list[bytes] = []
+        self._last = False
+        self._is_whole = False
+        """The response's last bytes were handed over: what the client does now is its affair."""
+
+    async def run(self, receive: Receive, send: Send) -> None:
+        """Serves the request to its end, the cancelling of its job included."""
+        async with trio.open_nursery() as self._nursery:
+            self._nursery.start_soon(self._watch, receive)
+            self.deliver(events.Arrived())
+            try:
+                await self._write(send)
+            finally:
+                if not self._is_over:  # the server cancels this task: nobody gets the reply
+                    self.deliver(events.ClientGone())
+            self._nursery.cancel_scope.cancel()
+
+    def deliver(self, event: events.Event) -> None:
+        """Tells the exchange and performs what it asks for; never waits."""
+        if self.failed:
+            self._deliver_after_failure(event)
+            return
+        try:
+            self._perform(self.exchange.handle(event, trio.current_time()))
+        except Exception as error:
+            self._fail(error)
+        self._wake.set()
+
+    def abort(self) -> None:
+        """Breaks off what was shielded: the process ends now."""
+        self._aborted = True
+        for scope in self._shields:
+            scope.cancel()
+        self._nursery.cancel_scope.cancel()
+
+    @property
+    def _is_over(self) -> bool:
+        return self.failed or self.exchange.ended
+
+    # Writing ----------------------------------------------------------------------------------
+
+    async def _write(self, send: Send) -> None:
+        while True:
+            if self._head is not None or self._data or self._last:
+                await self._flush(send)
+            elif self._is_over:
+                return
+            else:
+                await self._wait()
+
+    async def _wait(self) -> None:
+        """Until something is to be sent or decided, or the exchange's time has come."""
+        self._wake = wake = trio.Event()
+        at = self.exchange.wake_at
+        if at < float("inf"):
+            self._ticker.ring(wake, at)
+        await wake.wait()
+        if not self._is_over and self.exchange.wake_at <= trio.current_time():
+            self.deliver(events.TimePassed())
+            if self.exchange.wake_at <= trio.current_time() and not self._data:
+                # It has nothing to do after all; never spin on that.
+                await trio.sleep(SLOT)
+
+    async def _flush(self, send: Send) -> None:
+        """One send for all that is due: what gathered while a send was held up is merged."""
+        if self._head is not None:
+            head, self._head = self._head, None
+            self._head_is_out = True
+            self.first_byte_at = trio.current_time()
+            headers = list(head.headers)
+            await send({"type": "http.response.start", "status": head.status, "headers": headers})
+        data, self._data = b"".join(self._data), []
+        last, self._last = self._last, False
+        if self.client_left or not (data or last):
+            return
+        self._is_whole = last
+        await send({"type": "http.response.body", "body": data, "more_body": not last})
+
+    async def _watch(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        if not self._is_whole:
+            self.client_left = True
+            self._head, self._data, self._last = None, [], False
+        self.deliver(events.ClientGone())
+
+    # Performing -------------------------------------------------------------------------------
+
+    def _perform(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case SendHead():
+                    self._head = None if self.client_left else effect
+                case SendBytes(data, last):
+                    if not self.client_left:
+                        self._data.append(data)
+                        self._last = last
+                case events.ReadStatus(request_id, query):
+                    self._nursery.start_soon(self._read_status, request_id, query)
+                case events.ReadPool(fresh):
+                    self._nursery.start_soon(self._read_pool, fresh)
+                case events.Quote(body):
+                    self._nursery.start_soon(self._quote, body)
+                case events.Submit(body):
+                    self._nursery.start_soon(self._submit, body)
+                case events.Cancel(request_id):
+                    self._nursery.start_soon(self._cancel, request_id)
+
+    async def _read_pool(self, fresh: bool) -> None:
+        try:
+            event: events.Event = events.PoolRead(await self._pool.view(fresh=fresh), fresh)
+        except Lost:
+            event = events.PoolLost()
+        self.deliver(event)
+
+    async def _quote(self, body: bytes) -> None:
+        try:
+            event: events.Event = events.QuoteAnswered(await self._horde.submit(body, self._caller))
+        except Lost:
+            event = events.QuoteLost()
+        self.deliver(event)
+
+    async def _submit(self, body: bytes) -> None:
+        event: events.Event = events.SubmitLost(opened=True)
+        with self._shield():
+            try:
+                event = events.SubmitAnswered(await self._horde.submit(body, self._caller))
+            except Lost as lost:
+                event = events.SubmitLost(lost.opened)
+        self.deliver(event)
+
+    async def _read_status(self, request_id: str, query: str) -> None:
+        try:
+            answer = await self._horde.status(request_id, query, self._caller)
+            event: events.Event = events.StatusAnswered(answer, self._open_streams())
+        except Lost:
+            event = events.StatusLost()
+        self.deliver(event)
+
+    async def _cancel(self, request_id: str) -> None:
+        event: events.Event = events.CancelLost()
+        with self._shield():
+            try:
+                event = events.CancelAnswered(await self._horde.cancel(request_id, self._caller))
+            except Lost:
+                event = events.CancelLost()
+        self.deliver(event)
+
+    @contextmanager
+    def _shield(self) -> Iterator[None]:
+        """A scope that only `abort` cancels; the calls in it are bounded."""
+        with trio.CancelScope(shield=not self._aborted) as scope:
+            self._shields.add(scope)
+            try:
+                yield
+            finally:
+                self._shields.discard(scope)
+
+    # Failing ----------------------------------------------------------------------------------
+
+    def _fail(self, error: Exception) -> None:
+        """A fault of the front: the client is told, the job is cancelled, the log knows where."""
+        self.failed = True
+        log.fault("request failed", error, id=self.exchange.response.trace_id)
+        held = self.exchange.state not in _NOTHING_SUBMITTED
+        refusal = refuse("internal_error", "The front failed at this request.", held=held)
+        if self.client_left or self._is_whole:
+            pass
+        elif self._head_is_out and self.exchange.request.stream:
+            self._data.append(sse.event(refusal.envelope()) + sse.DONE)
+            self._last = True
+        elif not self._head_is_out:
+            body = refusal.body()
+            length = (b"content-length", str(len(body)).encode())
+            identity = (b"x-request-id", self.exchange.response.trace_id.encode())
+            self._head = SendHead(500, (*refusal.answer_headers(), length, identity))
+            self._data, self._last = [body], True
+        receipt = self.exchange.receipt
+        if receipt is not None and not self.exchange.ended:
+            self._nursery.start_soon(self._cancel, receipt.id)
+
+    def _deliver_after_failure(self, event: events.Event) -> None:
+        """Of what comes in late only the submit's answer matters: a job to cancel."""
+        if isinstance(event, events.SubmitAnswered) and event.answer.status in (200, 202):
+            try:
+                receipt = read_receipt(event.answer.body)
+            except UnreadableAnswer:
+                return
+            self._nursery.start_soon(self._cancel, receipt.id)

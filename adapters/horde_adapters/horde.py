@@ -1,0 +1,168 @@
+"""The Horde's client: one method a call, each a bounded wait for an answer or a `Lost`.
+
+It goes beneath `httpx.AsyncClient`, to a transport: nothing here follows redirects, keeps cookies
+(users would share them) or reads proxies from the environment, and a poll costs a third less.
+"""
+
+import ssl
+from collections.abc import Mapping
+
+import attrs
+import httpx
+import trio
+
+from horde_adapters.transport import LifoTransport
+from horde_core import native
+from horde_core.native import HordeAnswer
+from horde_core.workers import PoolView, read_pool
+
+LARGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes: twenty replies of 16,384 tokens take some 2 MiB, a list of all workers less."""
+
+_NOT_OPENED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol)
+
+
+@attrs.frozen
+class Caller:
+    """On whose behalf a call is made."""
+
+    key: str
+    agent: str
+
+
+@attrs.define
+class Lost(Exception):  # noqa: N818 - what became of the answer
+    """A call got no whole answer; `opened` False proves that nothing reached the Horde."""
+
+    opened: bool
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+@attrs.frozen
+class Wait:
+    """Longest waits of one call in seconds: for a connection, for bytes, for all of it."""
+
+    connect: float
+    bytes: float
+    whole: float
+
+    def extensions(self) -> Mapping[str, Mapping[str, float]]:
+        """As httpcore takes them."""
+        return {"timeout": {"connect": self.connect, "read": self.bytes, "write": self.bytes}}
+
+
+SUBMIT_WAIT = Wait(5.0, 60.0, 75.0)
+"""The Horde fetches a request's images within the submit, each up to some seconds."""
+STATUS_WAIT = Wait(5.0, 15.0, 20.0)
+CANCEL_WAIT = Wait(5.0, 10.0, 12.0)
+POOL_WAIT = Wait(3.0, 8.0, 10.0)
+
+
+class InvalidUrl(ValueError):  # noqa: N818 - what the operator gave
+    """Not the URL of a Horde."""
+
+
+def horde_origin(url: str) -> httpx.URL:
+    """The Horde's URL without `/api/v2` and slashes. Raises InvalidUrl."""
+    try:
+        parsed = httpx.URL(url.strip().rstrip("/").removesuffix(native.BASE).rstrip("/"))
+    except httpx.InvalidURL as error:
+        raise InvalidUrl(f"{url!r} is no URL: {error}") from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise InvalidUrl(f"{url!r} is no URL of a Horde, such as https://aihorde.net/api/v2")
+    return parsed
+
+
+class HordeClient:
+    """Calls one Horde. `agent` is the front's own Client-Agent, for calls that serve no user."""
+
+    def __init__(
+        self, url: str, *, agent: str, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self.url = horde_origin(url)
+        self._own = Caller(native.ANONYMOUS_KEY, agent)
+        if transport is None:
+            context = ssl.create_default_context() if self.url.scheme == "https" else None
+            transport = LifoTransport(self.url, ssl_context=context)
+        self._transport = transport
+
+    async def submit(self, body: bytes, caller: Caller) -> HordeAnswer:
+        """Submits a job, or asks for a quote when the body says `dry_run`. Raises Lost."""
+        return await self._call("POST", native.SUBMIT, caller, SUBMIT_WAIT, body)
+
+    async def status(self, request_id: str, query: str, caller: Caller) -> HordeAnswer:
+        """Reads a request's status; `query` asks for a tail. Raises Lost."""
+        path = f"{native.STATUS}/{request_id}"
+        return await self._call("GET", f"{path}?{query}" if query else path, caller, STATUS_WAIT)
+
+    async def cancel(self, request_id: str, caller: Caller) -> HordeAnswer:
+        """Deletes a request. Raises Lost."""
+        return await self._call("DELETE", f"{native.STATUS}/{request_id}", caller, CANCEL_WAIT)
+
+    async def pool(self) -> PoolView:
+        """Reads workers and models. Raises Lost for any answer that isn't the two lists."""
+        workers = await self._list(f"{native.WORKERS}?type=text")
+        models = await self._list(f"{native.MODELS}?type=text&model_state=all")
+        try:
+            return read_pool(workers, models)
+        except native.UnreadableAnswer as error:
+            raise Lost(True, str(error)) from error
+
+    async def _list(self, target: str) -> bytes:
+        answer = await self._call("GET", target, self._own, POOL_WAIT)
+        if answer.status != 200:
+            raise Lost(True, f"{target} answered {answer.status}")
+        return answer.body
+
+    async def _call(
+        self, method: str, target: str, caller: Caller, wait: Wait, body: bytes | None = None
+    ) -> HordeAnswer:
+        request = httpx.Request(
+            method,
+            self.url.join(target),
+            headers=_headers(caller, json=body is not None),
+            content=body,
+            extensions=dict(wait.extensions()),
+        )
+        try:
+            with trio.fail_after(wait.whole):
+                response = await self._transport.handle_async_request(request)
+                try:
+                    content = await _read(response)
+                finally:
+                    await response.aclose()
+        except httpx.RequestError as error:
+            raise Lost(
+                not isinstance(error, _NOT_OPENED), f"{type(error).__name__}: {error}"
+            ) from error
+        except trio.TooSlowError as error:
+            raise Lost(True, f"no whole answer within {wait.whole:g} s") from error
+        return HordeAnswer(response.status_code, dict(response.headers.items()), content)
+
+    async def aclose(self) -> None:
+        """Closes idle connections."""
+        await self._transport.aclose()
+
+
+def _headers(caller: Caller, *, json: bool) -> list[tuple[bytes, bytes]]:
+    # Bytes, as both values are Latin-1 by then and httpx would encode text as it sees fit.
+    headers = [
+        (b"apikey", caller.key.encode("latin-1")),
+        (b"client-agent", caller.agent.encode("latin-1")),
+        (b"accept", b"application/json"),
+    ]
+    return [*headers, (b"content-type", b"application/json")] if json else headers
+
+
+async def _read(response: httpx.Response) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > LARGEST_ANSWER:
+            raise Lost(True, f"the answer is larger than {LARGEST_ANSWER} bytes")
+        chunks.append(chunk)
+    return b"".join(chunks)

@@ -1,0 +1,117 @@
+"""hypercorn's HTTP/1.1, made to notice that a client left while its request is being answered.
+
+hypercorn 0.18 stops reading a connection when h11 says PAUSED, that is when bytes follow the
+request (a stray CRLF, a pipelined request) or when the request offered an `Upgrade`, and so learns
+of the client's leaving only after the response.  Here reading goes on: what comes early waits in
+h11's buffer, up to a bound, until the response is out.
+
+Offers to upgrade are passed over, as RFC 9110 7.8 allows: there is no WebSocket here, and HTTP/2
+over cleartext is spoken with prior knowledge only (RFC 9113 3.1 withdrew the upgrade).
+"""
+
+from typing import Any
+
+import h11
+import trio
+from hypercorn.events import Closed, Event, RawData
+from hypercorn.protocol.h11 import H11Protocol
+
+_BLANK_LINES = b"\r\n"
+
+
+class _Connection(h11.Connection):
+    """h11's server side; waiting for the response to end looks like waiting for data."""
+
+    def __init__(self, largest_headers: int) -> None:
+        super().__init__(h11.SERVER, max_incomplete_event_size=largest_headers)
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        return h11.NEED_DATA if event is h11.PAUSED else event
+
+    def receive_data(self, data: bytes) -> None:
+        """Blank lines before a request are ignored (RFC 9112 2.2)."""
+        if data and self.their_state is h11.IDLE and not self.trailing_data[0]:
+            data = data.lstrip(_BLANK_LINES)
+            if not data:
+                return
+        super().receive_data(data)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a whole request is being answered."""
+        return self.their_state not in (h11.IDLE, h11.SEND_BODY, h11.CLOSED, h11.ERROR)
+
+
+class WatchfulH11(H11Protocol):
+    """One connection. Both limits come on top of hypercorn's own configuration."""
+
+    connection: _Connection
+
+    def __init__(self, *args: Any, header_time: float, pipelined: int) -> None:
+        super().__init__(*args)
+        self.connection = _Connection(self.config.h11_max_incomplete_size)
+        self._header_time = header_time
+        self._pipelined = pipelined
+        self._turn = trio.Lock()
+        self._requests = 0
+        self._timed = -1
+
+    async def handle(self, event: Event) -> None:
+        await super().handle(event)
+        if isinstance(event, RawData):
+            while (
+                self.connection.is_busy and len(self.connection.trailing_data[0]) > self._pipelined
+            ):
+                await self.can_read.clear()
+                await self.can_read.wait()
+            self._time_headers()
+
+    async def _handle_events(self) -> None:
+        # Two tasks come here: the reader, and the one that follows up on bytes that came early.
+        async with self._turn:
+            await super()._handle_events()
+
+    async def _create_stream(self, request: h11.Request) -> None:
+        self._requests += 1
+        headers = [(name, value) for name, value in request.headers if name != b"upgrade"]
+        if len(headers) < len(request.headers):
+            request = h11.Request(
+                method=request.method,
+                target=request.target,
+                headers=headers,
+                http_version=request.http_version,
+            )
+        await super()._create_stream(request)
+
+    async def _check_protocol(self, event: h11.Request) -> None:
+        if event.method == b"PRI":
+            await super()._check_protocol(event)
+
+    async def _maybe_recycle(self) -> None:
+        async with self._turn:
+            await super()._maybe_recycle()
+            early, _ = self.connection.trailing_data
+            if self.connection.their_state is not h11.IDLE or not early:
+                return
+            # A new h11 connection, as blank lines can't be taken out of the old one's buffer.
+            self.connection = _Connection(self.config.h11_max_incomplete_size)
+            self.connection.receive_data(early)
+        if self.connection.trailing_data[0]:
+            self.task_group.spawn(self._follow_up)
+
+    async def _follow_up(self) -> None:
+        await self._handle_events()
+        self._time_headers()
+
+    def _time_headers(self) -> None:
+        """Starts the time limit of a request whose headers have begun to arrive."""
+        began = self.connection.their_state is h11.IDLE and bool(self.connection.trailing_data[0])
+        if began and self._timed != self._requests:
+            self._timed = self._requests
+            self.task_group.spawn(self._limit_headers, self._requests)
+
+    async def _limit_headers(self, request: int) -> None:
+        await self.context.sleep(self._header_time)
+        if self._requests == request:
+            await self.send(Closed())

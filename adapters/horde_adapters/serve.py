@@ -1,0 +1,130 @@
+"""Starting and stopping what runs: the front, a simulated Horde, or the one on the other."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import attrs
+import trio
+
+from horde_adapters.app import Front
+from horde_adapters.horde import HordeClient, InvalidUrl, Lost
+from horde_adapters.listener import authority, listen, raise_descriptor_limit
+from horde_adapters.server import App, serve
+from horde_adapters.settings import Limits, Settings
+from horde_adapters.simulated import SimulatedHorde
+from horde_core.native import BASE
+from horde_simulator.world import World
+
+
+class CannotStart(Exception):  # noqa: N818 - what happened, in one line for an operator
+    """Something that the front needs isn't there."""
+
+
+@attrs.frozen
+class Address:
+    """Where to listen; port 0 takes a free one."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+
+
+@attrs.frozen
+class Running:
+    """What runs now, and where: base URLs as clients take them."""
+
+    front: str | None
+    horde: str | None
+
+    def line(self) -> str:
+        """The one line that says so."""
+        parts = [("front", self.front), ("horde", self.horde)]
+        return " ".join(["ready", *(f"{name}={url}" for name, url in parts if url)])
+
+
+async def run_front(
+    address: Address,
+    settings: Settings,
+    limits: Limits,
+    *,
+    until: Callable[[], Awaitable[None]],
+    ready: Callable[[Running], None],
+) -> None:
+    """Runs the front for any Horde. Raises CannotStart, PortTaken."""
+    await _require_horde(settings.horde_url)
+    async with _serving_front(address, settings, limits) as url:
+        ready(Running(url, None))
+        await until()
+
+
+async def run_simulator(
+    address: Address,
+    world: World,
+    limits: Limits,
+    *,
+    until: Callable[[], Awaitable[None]],
+    ready: Callable[[Running], None],
+) -> None:
+    """Runs a simulated Horde alone. Raises PortTaken."""
+    async with _serving_world(address, world, limits) as url:
+        ready(Running(None, url))
+        await until()
+
+
+async def run_both(
+    front: Address,
+    horde: Address,
+    world: World,
+    settings: Settings,
+    limits: Limits,
+    *,
+    until: Callable[[], Awaitable[None]],
+    ready: Callable[[Running], None],
+) -> None:
+    """Runs a simulated Horde with a front on it. Raises PortTaken."""
+    async with _serving_world(horde, world, limits) as horde_url:
+        settings = attrs.evolve(settings, horde_url=horde_url)
+        async with _serving_front(front, settings, limits) as front_url:
+            ready(Running(front_url, horde_url))
+            await until()
+
+
+@asynccontextmanager
+async def _serving_front(
+    address: Address, settings: Settings, limits: Limits
+) -> AsyncIterator[str]:
+    front = Front(settings)
+    async with _serving(front, address, limits, front.drain) as url:
+        yield f"{url}/v1"
+
+
+@asynccontextmanager
+async def _serving_world(address: Address, world: World, limits: Limits) -> AsyncIterator[str]:
+    horde = SimulatedHorde(world)
+    async with _serving(horde, address, limits, horde.drain) as url:
+        yield f"{url}{BASE}"
+
+
+@asynccontextmanager
+async def _serving(
+    app: App, address: Address, limits: Limits, drain: Callable[[], Awaitable[None]]
+) -> AsyncIterator[str]:
+    """Serves `app` as long as the block runs, and then until what is open has ended."""
+    raise_descriptor_limit()
+    listeners = await listen(address.host, address.port, stall_time=limits.stall_time)
+    stop = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(serve, app, listeners, limits, stop=stop.wait, drain=drain))
+        yield f"http://{authority(listeners)}"
+        stop.set()
+
+
+async def _require_horde(url: str) -> None:
+    try:
+        horde = HordeClient(url, agent="horde-oai-front")
+        await horde.pool()
+        await horde.aclose()
+    except InvalidUrl as error:
+        raise CannotStart(str(error)) from error
+    except Lost as lost:
+        raise CannotStart(f"the Horde at {url} can't be reached: {lost.reason}") from lost

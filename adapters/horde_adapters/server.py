@@ -1,0 +1,154 @@
+"""hypercorn's connections under an accept loop of our own.
+
+`hypercorn.trio.serve` ends the process when one connection's handler raises (an HTTP/2 body that
+goes on after its answer is enough), doesn't return while a client refuses to read, and closes the
+door before those who knock can be told to come back later.  Its connections are what we want.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import trio
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.config import Config
+from hypercorn.protocol import ProtocolWrapper
+from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.trio.lifespan import Lifespan
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+
+from horde_adapters import log
+from horde_adapters.http11 import WatchfulH11
+from horde_adapters.settings import Limits
+
+LAST_WORDS = 0.2
+"""Seconds that connections get to close by themselves at the end."""
+
+App = Callable[..., Awaitable[None]]
+
+
+async def serve(
+    app: App,
+    listeners: Sequence[trio.abc.Listener[Any]],
+    limits: Limits,
+    *,
+    stop: Callable[[], Awaitable[None]],
+    drain: Callable[[], Awaitable[None]],
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serves an ASGI app until `stop()` returns, then lets `drain()` end what is open, and closes.
+
+    Connections are accepted until `drain()` is over, so that late comers get an answer.
+    """
+    config = _config(limits)
+    wrapped = ASGIWrapper(app)
+    context = WorkerContext(None)
+    lifespan = Lifespan(wrapped, config, {})
+    open_connections: set[_Connection] = set()
+    async with trio.open_nursery() as lifespan_nursery:
+        await lifespan_nursery.start(lifespan.handle_lifespan)
+        await lifespan.wait_for_startup()
+        async with trio.open_nursery() as closing:
+            async with trio.open_nursery() as connections:
+                handler = partial(
+                    _Connection, wrapped, config, context, limits=limits, known=open_connections
+                )
+                async with trio.open_nursery() as accepting:
+                    accepting.start_soon(
+                        partial(
+                            trio.serve_listeners,
+                            lambda stream: handler(stream=stream).run(),
+                            list(listeners),
+                            handler_nursery=connections,
+                        )
+                    )
+                    task_status.started()
+                    await stop()
+                    await drain()
+                    accepting.cancel_scope.cancel()
+                await context.terminated.set()
+                closing.start_soon(_break_off_late, open_connections, connections.cancel_scope)
+            closing.cancel_scope.cancel()
+        await lifespan.wait_for_shutdown()
+
+
+async def _break_off_late(connections: "set[_Connection]", scope: trio.CancelScope) -> None:
+    """hypercorn shields its sends from cancelling, but not from a closed stream."""
+    await trio.sleep(LAST_WORDS)
+    for connection in tuple(connections):
+        await connection.break_off()
+    scope.cancel()
+
+
+class _Connection(TCPServer):
+    """One connection. A fault in it ends it alone."""
+
+    def __init__(
+        self,
+        app: ASGIWrapper,
+        config: Config,
+        context: WorkerContext,
+        *,
+        stream: Any,
+        limits: Limits,
+        known: "set[_Connection]",
+    ) -> None:
+        # What a request finds in its scope's `state`.
+        state = ConnectionState({"connection": self})
+        super().__init__(app, config, context, state, stream)
+        self._limits = limits
+        self._known = known
+
+    async def run(self) -> None:
+        self._known.add(self)
+        try:
+            await super().run()
+        except Exception as error:
+            log.fault("connection failed", error)
+        finally:
+            self._known.discard(self)
+            await trio.aclose_forcefully(self.stream)
+
+    @property
+    def protocol(self) -> ProtocolWrapper:
+        """Set by hypercorn, which offers no other place to choose the HTTP/1.1 it speaks."""
+        return self._protocol
+
+    @protocol.setter
+    def protocol(self, wrapper: ProtocolWrapper) -> None:
+        if isinstance(wrapper.protocol, H11Protocol):
+            wrapper.protocol = WatchfulH11(
+                wrapper.app,
+                wrapper.config,
+                wrapper.context,
+                wrapper.task_group,
+                wrapper.state,
+                wrapper.ssl,
+                wrapper.client,
+                wrapper.server,
+                wrapper.send,
+                header_time=self._limits.header_time,
+                pipelined=self._limits.pipelined,
+            )
+        self._protocol = wrapper
+
+    async def break_off(self, last: bytes = b"") -> None:
+        """Sends some bytes as they are and closes, in the midst of whatever is going on."""
+        if last:
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                async with self.send_lock:
+                    await self.stream.send_all(last)
+        await trio.aclose_forcefully(self.stream)
+
+
+def _config(limits: Limits) -> Config:
+    config = Config()
+    config.accesslog = None
+    config.errorlog = None
+    config.include_server_header = False
+    config.keep_alive_timeout = limits.idle_time
+    config.keep_alive_max_requests = 100_000
+    return config

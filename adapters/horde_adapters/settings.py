@@ -1,0 +1,46 @@
+"""What a deployment sets, as frozen values. Times are in seconds, sizes in bytes."""
+
+import attrs
+
+from horde_core.timing import Timing
+
+DEFAULT_HORDE = "https://aihorde.net"
+
+
+@attrs.frozen
+class Settings:
+    """One front. The defaults are the contract's, or chosen for the reason given."""
+
+    horde_url: str = DEFAULT_HORDE
+    """With or without `/api/v2`."""
+    timing: Timing = attrs.field(factory=Timing)
+    context_length: int = 4096
+    """Tokens, prompt and reply together, of a request that names none."""
+    drop_parameters: tuple[str, ...] = ()
+    pool_age: float = 10.0
+    """How old the view of models and workers may be before it is read anew."""
+    ready_age: float = 120.0
+    """How old the last answer of the Horde may be for `/readyz`."""
+    most_requests: int = 1000
+    """Open chat requests; beyond, `overloaded`."""
+    body_cap: int = 20 * 1024 * 1024
+    body_pause: float = 20.0
+    """Longest silence within a body."""
+    body_time: float = 120.0
+    """Longest time for a whole body."""
+    grace: float = 20.0
+    """How long open requests may go on after SIGTERM."""
+
+
+@attrs.frozen
+class Limits:
+    """What one listening server allows each connection."""
+
+    header_time: float = 20.0
+    """From a request's first byte to the end of its headers."""
+    idle_time: float = 65.0
+    """Between requests: above nginx's 60 s for kept upstream connections, so that it closes."""
+    stall_time: float = 30.0
+    """How long sent bytes may stay unread (TCP_USER_TIMEOUT) until the client counts as gone."""
+    pipelined: int = 64 * 1024
+    """Bytes kept of requests that follow one still being answered."""
