@@ -5,7 +5,7 @@ says `progress_interval = "none"`; a fault's own options stand beside its other 
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final
 
@@ -178,9 +178,7 @@ def read_scenario(document: Any, *, source: str = "") -> Scenario:
     scenario = Scenario(**read)
     _check_repeats(scenario, problems)
     _check_models(scenario, problems)
-    check_order(scenario.faults, "faults", problems)
-    for index, worker in enumerate(scenario.workers):
-        check_order(worker.faults, f"workers[{index}].faults", problems)
+    check_order(_placed_faults(scenario), problems)
     if problems.found:
         raise DocumentError(problems.found, source)
     return scenario
@@ -268,40 +266,60 @@ def _check_repeats(scenario: Scenario, problems: Problems) -> None:
 
 def _check_models(scenario: Scenario, problems: Problems) -> None:
     models = [model.name for model in scenario.models]
-    named: list[tuple[str, str]] = []
     for index, worker in enumerate(scenario.workers):
-        here = f"workers[{index}]"
-        named += [(f"{here}.models[{i}]", model) for i, model in enumerate(worker.models)]
-        named += _models_of(worker.faults, f"{here}.faults")
-    named += _models_of(scenario.faults, "faults")
-    for path, model in named:
+        check_models(worker.models, models, f"workers[{index}].models", problems)
+    for path, fault in _placed_faults(scenario):
+        check_fault_model(fault, models, path, problems)
+
+
+def check_models(
+    named: Sequence[str], models: Collection[str], path: str, problems: Problems
+) -> None:
+    """Notes the models of a worker that the Horde doesn't know."""
+    for index, model in enumerate(named):
         if model not in models:
-            problems.add(path, f"unknown model {model!r}{r.meant(model, models)}")
+            problems.add(f"{path}[{index}]", f"unknown model {model!r}{r.meant(model, models)}")
 
 
-def _models_of(faults: Sequence[FaultSpec], path: str) -> list[tuple[str, str]]:
-    return [
-        (f"{path}[{index}].model", fault.model)
-        for index, fault in enumerate(faults)
-        if fault.model is not None
+def check_fault_model(
+    fault: FaultSpec, models: Collection[str], path: str, problems: Problems
+) -> None:
+    """Notes the model of a fault that the Horde doesn't know."""
+    if fault.model is not None and fault.model not in models:
+        near = r.meant(fault.model, models)
+        problems.add(r.join(path, "model"), f"unknown model {fault.model!r}{near}")
+
+
+def _placed_faults(scenario: Scenario) -> list[tuple[str, FaultSpec]]:
+    """Every fault with its path: the workers' own, then the Horde's."""
+    own = [
+        (f"workers[{index}].faults[{at}]", fault)
+        for index, worker in enumerate(scenario.workers)
+        for at, fault in enumerate(worker.faults)
     ]
+    return own + [(f"faults[{at}]", fault) for at, fault in enumerate(scenario.faults)]
 
 
-def check_order(faults: Sequence[FaultSpec], path: str, problems: Problems) -> None:
-    """Notes names that repeat, `follows` without such a fault, and faults that wait in a circle."""
+def check_order(
+    placed: Sequence[tuple[str, FaultSpec]], problems: Problems, known: Collection[str] = ()
+) -> None:
+    """Notes names that repeat, `follows` without such a fault, and faults that wait in a circle.
+
+    `known` are names of faults that are planned already.
+    """
     named: dict[str, FaultSpec] = {}
-    for index, fault in enumerate(faults):
+    for path, fault in placed:
         if fault.name is None:
             continue
-        if fault.name in named:
-            problems.add(f"{path}[{index}].name", f"repeats {fault.name!r}")
+        if fault.name in named or fault.name in known:
+            problems.add(r.join(path, "name"), f"repeats {fault.name!r}")
         named.setdefault(fault.name, fault)
-    for index, fault in enumerate(faults):
-        if fault.follows is None:
+    for path, fault in placed:
+        if fault.follows is None or fault.follows in known:
             continue
-        here = f"{path}[{index}].follows"
+        here = r.join(path, "follows")
         if fault.follows not in named:
-            near = r.meant(fault.follows, named)
+            near = r.meant(fault.follows, (*named, *known))
             problems.add(here, f"no fault is called {fault.follows!r}{near}")
             continue
         chain = _chain(fault, named)

@@ -216,6 +216,8 @@ class _Armed:
     """A planned fault with what is left of it."""
 
     spec: FaultSpec
+    number: int
+    """Its place in the order of planning."""
     left: int | None
     chances: int = 0
 
@@ -231,27 +233,47 @@ class FaultPlan:
 
     _random: Random
     _armed: dict[str, list[_Armed]]
-    _struck: Counter[str]
+    _struck: Counter[str | None]
+    """By name, how often; never under None."""
+    _planned_so_far: int
 
     def __init__(self, specs: Iterable[FaultSpec], random: Random) -> None:
         self._random = random
         self._armed = {}
         self._struck = Counter()
+        self._planned_so_far = 0
         for spec in specs:
             self.add(spec)
 
     def add(self, spec: FaultSpec) -> None:
         """Plans one more fault, tried after those already planned for the same place."""
-        self._armed.setdefault(spec.where, []).append(_Armed(spec, spec.times))
+        self._armed.setdefault(spec.where, []).append(
+            _Armed(spec, self._planned_so_far, spec.times)
+        )
+        self._planned_so_far += 1
 
     def in_force(self) -> tuple[FaultSpec, ...]:
-        """The faults that may still strike, `times` counting what is left of them."""
+        """The faults that may still strike, as they would have to be planned anew.
+
+        `times` counts what is left, and one that followed a fault which has struck follows none.
+        """
         return tuple(
-            attrs.evolve(armed.spec, times=armed.left)
-            for row in self._armed.values()
-            for armed in row
+            attrs.evolve(
+                armed.spec,
+                times=armed.left,
+                follows=None if self._struck[armed.spec.follows] else armed.spec.follows,
+            )
+            for armed in sorted(self._all(), key=lambda armed: armed.number)
             if armed.left != 0
         )
+
+    def names(self) -> frozenset[str]:
+        """The names of all faults that were ever planned, those that are spent included."""
+        return frozenset(armed.spec.name for armed in self._all() if armed.spec.name is not None)
+
+    def _all(self) -> Iterator[_Armed]:
+        for row in self._armed.values():
+            yield from row
 
     def strike(
         self,

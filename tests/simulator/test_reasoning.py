@@ -52,7 +52,7 @@ def test_more_effort_is_more_thought() -> None:
 @pytest.mark.parametrize("effort", [None, "xhigh"])
 def test_without_a_cap_the_tokens_can_run_out(effort: str | None) -> None:
     """`length` with reasoning and no content, as the front's users have to be told."""
-    payload = {} if effort is None else {"reasoning_effort": effort}
+    payload: dict[str, Any] = {} if effort is None else {"reasoning_effort": effort}
     reply = reply_to("Why is the sky blue?", max_length=40, **payload)
     assert (reply.finish_reason, reply.content) == ("length", "")
     assert count(reply.reasoning) == 40
