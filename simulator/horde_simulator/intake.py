@@ -159,7 +159,7 @@ def _check_account(state: State, pending: Pending) -> int:
     if account.unpopped + jobs > limit:
         raise refuse("TooManyPrompts", f"More than {limit} jobs would be waiting for a worker.")
     amount = _to_reserve(state, pending)
-    if not can_reserve(account, amount):
+    if amount and not can_reserve(account, amount):
         raise refuse(
             "KudosUpfront",
             f"An output of {pending.fitted.max_length} tokens needs {pricing.kudos(amount)} kudos "

@@ -90,7 +90,9 @@ class World:
         return self._router.resume(ticket, images)
 
     def add_worker(self, profile: WorkerProfile) -> Worker:
-        """Adds a built-in worker; it comes online when its profile says."""
+        """Adds a built-in worker and plans its faults; it comes online when its profile says."""
+        for fault in profile.faults:
+            self.add_fault(attrs.evolve(fault, worker=profile.name))
         return self._crew.add(profile)
 
     def change_worker(self, worker: Worker, profile: WorkerProfile) -> None:
@@ -141,5 +143,8 @@ class World:
         self.state.faults.add(fault)
 
     def reset(self, scenario: Scenario | None = None) -> None:
-        """Begins anew at 0.0, with another scenario or the same, and the same seed."""
-        self._load(self.scenario if scenario is None else scenario, self.seed)
+        """Begins anew at 0.0: the same scenario with the same seed, or another with its own."""
+        if scenario is None:
+            self._load(self.scenario, self.seed)
+        else:
+            self._load(scenario, scenario.seed)
