@@ -5,7 +5,7 @@ to end after whitespace (contract: streaming, pacing).
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import regex
@@ -55,7 +55,9 @@ def cut(text: str, pieces: int) -> list[str]:
             continue
         end = _nearest(after_space, target, step / 2)
         if end is None or end <= start:
-            end = anywhere[bisect_left(anywhere, target)]
+            end = _nearest(anywhere, target, len(text))
+        if end is None or end <= start:
+            continue
         parts.append(text[start:end])
         start = end
         if start == len(text):
