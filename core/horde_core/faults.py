@@ -173,7 +173,7 @@ def suggestions(word: str, known: Iterable[str]) -> list[str]:
         if abs(len(candidate) - len(word)) > _NEAR:
             continue
         distance = edit_distance(word, candidate)
-        if distance <= _NEAR and distance < min(len(word), len(candidate)):
+        if distance <= _NEAR and distance < max(len(word), len(candidate)):
             ranked.append((distance, candidate))
     return [candidate for _, candidate in sorted(ranked)[:_SUGGESTIONS]]
 

@@ -85,8 +85,10 @@ def test_a_call_id_is_a_string() -> None:
         400,
         BAD,
         "messages[1].tool_call_id",
-        "Invalid type for 'messages[1].tool_call_id': expected a string, but got an integer "
-        "instead.",
+        (
+            "Invalid type for 'messages[1].tool_call_id': expected a string, but got an integer "
+            "instead."
+        ),
     )
 
 

@@ -65,8 +65,10 @@ def image(image_url: Any) -> dict[str, Any]:
             {"url": "https://a.example/", "detail": 1},
             BAD,
             ".detail",
-            f"Invalid type for '{PATH}.detail': expected one of 'auto', 'low', or 'high', but got "
-            "an integer instead.",
+            (
+                f"Invalid type for '{PATH}.detail': expected one of 'auto', 'low', or 'high', but "
+                "got an integer instead."
+            ),
         ),
         ({"url": ""}, BAD, ".url", NO_PREFIX),
         ({"url": "x.png"}, BAD, ".url", NO_PREFIX),

@@ -158,12 +158,43 @@ def test_no_key_is_in_two_tables() -> None:
 
 
 def test_the_tables_hold_every_key_that_openai_was_seen_to_know() -> None:
-    known = (
-        "model messages frequency_penalty function_call functions logit_bias logprobs "
-        "max_completion_tokens max_tokens metadata moderation n parallel_tool_calls prediction "
-        "presence_penalty prompt_cache_key prompt_cache_options prompt_cache_retention "
-        "reasoning_effort response_format safety_identifier seed service_tier stop store stream "
-        "stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
-        "audio modalities web_search_options"
-    ).split()
+    known = [
+        "model",
+        "messages",
+        "frequency_penalty",
+        "function_call",
+        "functions",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "metadata",
+        "moderation",
+        "n",
+        "parallel_tool_calls",
+        "prediction",
+        "presence_penalty",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "reasoning_effort",
+        "response_format",
+        "safety_identifier",
+        "seed",
+        "service_tier",
+        "stop",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "user",
+        "verbosity",
+        "audio",
+        "modalities",
+        "web_search_options",
+    ]
     assert set(known) == (TAKEN | UNSERVED.keys()) - {"models", "horde"}

@@ -59,8 +59,10 @@ ROWS: list[Row] = [
         {"messages": []},
         BAD,
         "messages",
-        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an "
-        "empty array instead.",
+        (
+            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an "
+            "empty array instead."
+        ),
     ),
     *[
         (
@@ -155,12 +157,12 @@ ROWS: list[Row] = [
         "instead.",
     ),
     *[
-        at({"role": "assistant", "content": None, **more}, BAD, ".content", NO_CONTENT)
-        for more in (
-            {"tool_calls": []},
-            {"tool_calls": None},
-            {"refusal": "No."},
-            {"function_call": {"name": "f", "arguments": "{}"}},
+        at({"role": "assistant", "content": None, key: value}, BAD, ".content", NO_CONTENT)
+        for key, value in (
+            ("tool_calls", []),
+            ("tool_calls", None),
+            ("refusal", "No."),
+            ("function_call", {"name": "f", "arguments": "{}"}),
         )
     ],
     # Parts
@@ -210,8 +212,10 @@ ROWS: list[Row] = [
             {"messages": [{"role": role, "content": [{"type": "image_url"}]}]},
             UNSUPPORTED,
             "messages[0].content[0].type=image_url",
-            "Invalid 'messages[0]'. Image URLs are only allowed for messages with role 'user', "
-            f"but this message with role '{said}' contains an image URL.",
+            (
+                "Invalid 'messages[0]'. Image URLs are only allowed for messages with role 'user', "
+                f"but this message with role '{said}' contains an image URL."
+            ),
         )
         for role, said in (
             ("system", "system"),
@@ -228,8 +232,10 @@ ROWS: list[Row] = [
         },
         UNSUPPORTED,
         "messages[1].content[1].type=image_url",
-        "Invalid 'messages[1]'. Image URLs are only allowed for messages with role 'user', but "
-        "this message with role 'tool' contains an image URL.",
+        (
+            "Invalid 'messages[1]'. Image URLs are only allowed for messages with role 'user', but "
+            "this message with role 'tool' contains an image URL."
+        ),
     ),
     # Names
     *[
@@ -353,16 +359,20 @@ ROWS: list[Row] = [
         {"messages": [USER, calls("a", "b", "a")]},
         UNSUPPORTED,
         "messages[1].tool_calls[2].id",
-        "Invalid parameter: Duplicate value for 'id' of 'a', in messages[1].tool_calls[0] and "
-        "messages[1].tool_calls[2].",
+        (
+            "Invalid parameter: Duplicate value for 'id' of 'a', in messages[1].tool_calls[0] and "
+            "messages[1].tool_calls[2]."
+        ),
     ),
     # Order: the lowest index; within a message role, content, calls
     (
         {"messages": [USER, user(1), {"role": "bogus"}]},
         BAD,
         "messages[1].content",
-        "Invalid type for 'messages[1].content': expected one of a string or array of objects, "
-        "but got an integer instead.",
+        (
+            "Invalid type for 'messages[1].content': expected one of a string or array of objects, "
+            "but got an integer instead."
+        ),
     ),
     (
         {"messages": [{"role": "bogus", "content": 1}]},
@@ -374,16 +384,20 @@ ROWS: list[Row] = [
         {"messages": [user(1, tool_calls=[])]},
         BAD,
         "messages[0].content",
-        "Invalid type for 'messages[0].content': expected one of a string or array of objects, "
-        "but got an integer instead.",
+        (
+            "Invalid type for 'messages[0].content': expected one of a string or array of objects, "
+            "but got an integer instead."
+        ),
     ),
     # A missing content is last, even before a fault at a later index
     (
         {"messages": [user(None), user(1)]},
         BAD,
         "messages[1].content",
-        "Invalid type for 'messages[1].content': expected one of a string or array of objects, "
-        "but got an integer instead.",
+        (
+            "Invalid type for 'messages[1].content': expected one of a string or array of objects, "
+            "but got an integer instead."
+        ),
     ),
     (
         {"messages": [user(None), {"role": "assistant"}]},

@@ -168,5 +168,5 @@ def test_a_good_option_is_taken(key: str, value: Any, taken: Any) -> None:
 
 
 def test_a_null_option_is_an_omission() -> None:
-    nulls = {key: None for key in ("include_reasoning", "only", "ignore", "max_kudos")}
+    nulls = dict.fromkeys(("include_reasoning", "only", "ignore", "max_kudos"))
     assert accepted(horde=nulls).horde == HordeOptions()

@@ -48,22 +48,28 @@ ROWS: list[Row] = [
         models([]),
         UNSUPPORTED,
         "models",
-        "Invalid 'models': empty array. Expected an array with minimum length 1, but got an empty "
-        "array instead.",
+        (
+            "Invalid 'models': empty array. Expected an array with minimum length 1, but got an "
+            "empty array instead."
+        ),
     ),
     (
         models(["a", "b", "c", "d", "e", "f"]),
         UNSUPPORTED,
         "models",
-        "Invalid 'models': array too long. Expected an array with maximum length 5, but got an "
-        "array with length 6 instead.",
+        (
+            "Invalid 'models': array too long. Expected an array with maximum length 5, but got an "
+            "array with length 6 instead."
+        ),
     ),
     (
         models(["a", ""]),
         UNSUPPORTED,
         "models[1]",
-        "Invalid 'models[1]': empty string. Expected a string with minimum length 1, but got an "
-        "empty string instead.",
+        (
+            "Invalid 'models[1]': empty string. Expected a string with minimum length 1, but got "
+            "an empty string instead."
+        ),
     ),
     (
         models(["a", 1]),
@@ -95,8 +101,10 @@ ROWS: list[Row] = [
             {key: value},
             UNSUPPORTED,
             key,
-            f"Invalid '{key}': integer below minimum value. Expected a value >= {least}, "
-            f"but got {value} instead.",
+            (
+                f"Invalid '{key}': integer below minimum value. Expected a value >= {least}, "
+                f"but got {value} instead."
+            ),
         )
         for key in LIMITS
         for value, least in ((0, 1), (-1, 1), (1, 16), (15, 16))
@@ -106,8 +114,10 @@ ROWS: list[Row] = [
             {key: value},
             UNSUPPORTED,
             key,
-            f"{key} is too large: {value}. This model supports at most 16384 completion tokens, "
-            f"whereas you provided {value}.",
+            (
+                f"{key} is too large: {value}. This model supports at most 16384 completion "
+                f"tokens, whereas you provided {value}."
+            ),
         )
         for key in LIMITS
         for value in (16385, 32000)
@@ -117,16 +127,20 @@ ROWS: list[Row] = [
         {"stop": ["a"] * 9},
         UNSUPPORTED,
         "stop",
-        "Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array "
-        "with length 9 instead.",
+        (
+            "Invalid 'stop': array too long. Expected an array with maximum length 4, but got an "
+            "array with length 9 instead."
+        ),
     ),
     *[
         (
             {"stop": value},
             UNSUPPORTED,
             param,
-            f"Invalid '{param}': empty string. Expected a string with minimum length 1, but got an "
-            "empty string instead.",
+            (
+                f"Invalid '{param}': empty string. Expected a string with minimum length 1, but "
+                "got an empty string instead."
+            ),
         )
         for value, param in (("", "stop"), ([""], "stop[0]"), (["a", ""], "stop[1]"))
     ],
@@ -135,8 +149,10 @@ ROWS: list[Row] = [
             {"stop": value},
             BAD,
             "stop",
-            "Invalid type for 'stop': expected one of a string or array of strings, "
-            f"but got {kind} instead.",
+            (
+                "Invalid type for 'stop': expected one of a string or array of strings, "
+                f"but got {kind} instead."
+            ),
         )
         for value, kind in ((1, "an integer"), ({}, "an object"), (False, "a boolean"))
     ],
@@ -159,8 +175,10 @@ ROWS: list[Row] = [
             {"reasoning_effort": value},
             BAD,
             "reasoning_effort",
-            f"Unsupported value: 'reasoning_effort' does not support '{value}' with this model. "
-            f"Supported values are: {EFFORTS}.",
+            (
+                f"Unsupported value: 'reasoning_effort' does not support '{value}' with this "
+                f"model. Supported values are: {EFFORTS}."
+            ),
         )
         for value in ("max", "", "Medium")
     ],
@@ -205,16 +223,20 @@ ROWS: list[Row] = [
         {"stream": True, "stream_options": {"include_usage": "yes"}},
         BAD,
         "stream_options.include_usage",
-        "Invalid type for 'stream_options.include_usage': expected a boolean, but got a string "
-        "instead.",
+        (
+            "Invalid type for 'stream_options.include_usage': expected a boolean, but got a string "
+            "instead."
+        ),
     ),
     *[
         (
             {"stream": True, "stream_options": {"include_obfuscation": value}},
             UNSUPPORTED,
             "stream_options.include_obfuscation",
-            "Unsupported parameter: 'stream_options.include_obfuscation' is not supported by the "
-            "AI Horde. Leave it out or send false.",
+            (
+                "Unsupported parameter: 'stream_options.include_obfuscation' is not supported by "
+                "the AI Horde. Leave it out or send false."
+            ),
         )
         for value in (True, 0, "no")
     ],

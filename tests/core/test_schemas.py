@@ -45,8 +45,10 @@ def reason(schema: dict[str, Any]) -> str | None:
         ),
         (
             {"type": ["object", "null"]},
-            "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"['object', "
-            "'null']\"'.",
+            (
+                "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"['object', "
+                "'null']\"'."
+            ),
         ),
         *[
             (

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.chat_bodies import (
+    ABSENT,
     BAD,
     CONFLICT,
     UNSUPPORTED,
@@ -55,8 +56,10 @@ ROWS: list[Row] = [
         {"tools": [tool()] * 129},
         UNSUPPORTED,
         "tools",
-        "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an "
-        "array with length 129 instead.",
+        (
+            "Invalid 'tools': array too long. Expected an array with maximum length 128, but got "
+            "an array with length 129 instead."
+        ),
     ),
     *[
         tools(
@@ -295,14 +298,14 @@ ROWS: list[Row] = [
     ),
     # Without tools
     *[
-        needs_tools("tool_choice", tool_choice=value, **more)
+        needs_tools("tool_choice", tool_choice=value, tools=none)
         for value in ("auto", "none", {"type": "function", "function": {"name": "f"}})
-        for more in ({}, {"tools": []}, {"tools": None})
+        for none in (ABSENT, [], None)
     ],
     *[
-        needs_tools("parallel_tool_calls", parallel_tool_calls=value, **more)
+        needs_tools("parallel_tool_calls", parallel_tool_calls=value, tools=none)
         for value in (True, False)
-        for more in ({}, {"tools": []})
+        for none in (ABSENT, [], None)
     ],
     needs_tools("tool_choice", parallel_tool_calls=True, tool_choice="auto"),
     needs_tools("parallel_tool_calls", parallel_tool_calls=True, tool_choice=None),
