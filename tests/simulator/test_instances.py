@@ -2,6 +2,7 @@
 
 from random import Random
 from typing import Any
+from uuid import UUID
 
 import jsonschema
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from horde_simulator.brains.instances import instance_of
 from horde_simulator.brains.plausible import Plausible
+from horde_simulator.brains.strings import FORMATS
 from simulator.schemas import schemas
 
 
@@ -182,3 +184,29 @@ def test_values_come_from_what_was_said() -> None:
     said = Plausible("John Smith is 42 years old, lives in Berlin and is very happy.")
     expected = {"name": "John Smith", "age": 42, "city": "Berlin", "mood": "very_happy"}
     assert expected == instance_of(schema, Random(1), said)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_formats_are_kept(name: str) -> None:
+    """As far as the library checks them; a UUID is of version 4."""
+    schema = {"type": "string", "format": name}
+    checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
+    for seed in range(10):
+        value = instance_of(schema, Random(seed), Plausible(""))
+        jsonschema.Draft202012Validator(schema, format_checker=checker).validate(value)
+        if name == "uuid":
+            assert UUID(value).version == 4
+
+
+@pytest.mark.parametrize(
+    "name, said, value",
+    [
+        ("date", "on 2026-05-04, please", "2026-05-04"),
+        ("email", "to ada@example.org", "ada@example.org"),
+        ("uri", "see https://example.org/a?b=c", "https://example.org/a?b=c"),
+    ],
+)
+def test_formats_take_over_what_was_said(name: str, said: str, value: str) -> None:
+    """Rather than invent something."""
+    schema = {"type": "string", "format": name}
+    assert instance_of(schema, Random(1), Plausible(said)) == value

@@ -69,6 +69,22 @@ def test_numbers_are_taken_in_their_order() -> None:
     assert called("add 3 and 5") == [("add", {"a": 3.0, "b": 5.0})]
 
 
+def test_arguments_take_over_what_was_said() -> None:
+    """Addresses, quotes, dates, where from and where to."""
+    mail = function("send_email", "", to=TEXT, body=TEXT)
+    flight = function(
+        "book_flight", "", to=TEXT, **{"from": TEXT, "date": {"type": "string", "format": "date"}}
+    )
+    said = 'Send an email to ada@example.org saying "see you soon"'
+    assert called(said, tools=[mail]) == [
+        ("send_email", {"to": "ada@example.org", "body": "see you soon"})
+    ]
+    said = "Book a flight from Paris to New York on 2026-05-04"
+    assert called(said, tools=[flight]) == [
+        ("book_flight", {"to": "New York", "from": "Paris", "date": "2026-05-04"})
+    ]
+
+
 @pytest.mark.parametrize("said", ["Hello!", "Tell me a story about a garden", ""])
 def test_under_auto_no_function_is_called_without_a_reason(said: str) -> None:
     """Text instead."""

@@ -25,8 +25,11 @@ _PERSON: Final = re.compile(
 )
 _SUM: Final = re.compile(r"[-+(]?\s*\d[\d\s.+*/^()×÷-]*[\d)]")
 _FOUND_AS: Final = (
-    (("email", "mail"), re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
-    (("url", "uri", "link", "website"), re.compile(r"https?://[^\s\"'<>]+")),
+    (
+        ("email", "mail", "to", "recipient", "cc", "address"),
+        re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    ),
+    (("uri", "url", "link", "website"), re.compile(r"https?://[^\s\"'<>]+")),
     (("date", "day", "start", "end", "when"), re.compile(r"\b\d{4}-\d{2}-\d{2}\b")),
     (("time", "hour"), re.compile(r"\b\d{1,2}:\d{2}\b")),
     (("path", "file", "filename"), re.compile(r"(?<!\S)[~.]?[\w/-]*[/.][\w./-]*\w")),
@@ -122,6 +125,17 @@ class Plausible:
             if isinstance(value, str) and value and f" {' '.join(words_of(value))} " in heard:
                 return value
         return None
+
+    def of_format(self, kind: str) -> str | None:
+        """What was said in the form of a JSON schema's `format`, such as a date; None without."""
+        return next(
+            (
+                found[0]
+                for names, pattern in _FOUND_AS
+                if kind == names[0] and (found := pattern.search(self.said))
+            ),
+            None,
+        )
 
     def text(self, name: str, description: str, random: Random) -> str:
         """A text for what goes by this name: what was said about it, else something invented."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Final
-from uuid import UUID
 
 from horde_simulator.brains.patterns import UnsupportedPattern, text_matching
 from horde_simulator.brains.plausible import Plausible
@@ -15,6 +14,13 @@ def _date(random: Random) -> str:
 
 def _time(random: Random) -> str:
     return f"{random.randint(0, 23):02}:{random.randint(0, 59):02}:{random.randint(0, 59):02}"
+
+
+def _uuid(random: Random) -> str:
+    """A UUID of version 4 (RFC 9562: version and variant bits are fixed)."""
+    digits = f"{random.getrandbits(128):032x}"
+    fixed = f"4{digits[13:16]}-{random.choice('89ab')}{digits[17:20]}"
+    return f"{digits[:8]}-{digits[8:12]}-{fixed}-{digits[20:]}"
 
 
 def _host(random: Random) -> str:
@@ -33,7 +39,7 @@ FORMATS: Final[Mapping[str, Callable[[Random], str]]] = {
     "uri": lambda random: f"https://{_host(random)}/{random.randint(1, 999)}",
     "uri-reference": lambda random: f"/pages/{random.randint(1, 999)}",
     "url": lambda random: f"https://{_host(random)}/{random.randint(1, 999)}",
-    "uuid": lambda random: str(UUID(int=random.getrandbits(128), version=4)),
+    "uuid": _uuid,
     "json-pointer": lambda random: f"/items/{random.randint(0, 9)}",
     "regex": lambda random: f"^[a-z]{{{random.randint(1, 9)}}}$",
 }
@@ -53,7 +59,7 @@ def string_for(schema: Mapping[str, Any], name: str, plausible: Plausible, rando
             return text
     kind = schema.get("format")
     if isinstance(kind, str) and kind in FORMATS:
-        return FORMATS[kind](random)
+        return plausible.of_format(kind) or FORMATS[kind](random)
     text = plausible.text(name, str(schema.get("description", "")), random)
     while len(text) < low:
         text += f" {plausible.text('', '', random)}"
