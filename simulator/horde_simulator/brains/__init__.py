@@ -22,7 +22,8 @@ class Job:
 class Reply:
     """A whole reply, before the worker's clock spreads it over time.
 
-    Brains count tokens themselves: `words` of a text are its tokens (see `horde_simulator.tokens`).
+    Tokens are those of `horde_simulator.tokens`; `brains.registry.brain_of` ends every reply at the
+    job's stop sequences and `max_length`.
     """
 
     content: str = ""
