@@ -17,8 +17,9 @@ HELLO = (Message("user", "Hi"),)
 
 def a_request(**changes: Any) -> ChatRequest:
     """A plain request, with `horde` options as a dict."""
-    options = HordeOptions(**changes.pop("horde", {}))
-    return ChatRequest(**({"models": (MODEL,), "messages": HELLO, "horde": options} | changes))
+    changes = {"models": (MODEL,), "messages": HELLO} | changes
+    changes["horde"] = HordeOptions(**changes.get("horde", {}))
+    return ChatRequest(**changes)
 
 
 def new_exchange(request: ChatRequest | None = None, timing: Timing | None = None) -> Exchange:
@@ -104,6 +105,14 @@ def followed(state: State) -> Exchange:
 def an_event(kind: type[events.Event]) -> events.Event:
     """Some event of the kind, well-formed."""
     made: dict[type[events.Event], events.Event] = {
+        events.Arrived: events.Arrived(),
+        events.PoolLost: events.PoolLost(),
+        events.QuoteLost: events.QuoteLost(),
+        events.StatusLost: events.StatusLost(),
+        events.CancelLost: events.CancelLost(),
+        events.TimePassed: events.TimePassed(),
+        events.ClientGone: events.ClientGone(),
+        events.Draining: events.Draining(),
         events.PoolRead: _SERVED,
         events.QuoteAnswered: events.QuoteAnswered(answer({"kudos": 1})),
         events.SubmitAnswered: events.SubmitAnswered(receipt()),
@@ -111,7 +120,7 @@ def an_event(kind: type[events.Event]) -> events.Event:
         events.StatusAnswered: events.StatusAnswered(answer(status())),
         events.CancelAnswered: events.CancelAnswered(answer({})),
     }
-    return made.get(kind) or kind()
+    return made[kind]
 
 
 def sent(effects: Sequence[Effect]) -> bytes:
