@@ -1,5 +1,7 @@
 """Reading the Horde's answers: tolerant of what is missing or odd, strict about what must be."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
