@@ -2,20 +2,22 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from horde_simulator.refusals import HordeError, invalid_payload, refuse
 
-MISSING = "Missing required parameter in the JSON body"
+MISSING: Final = "Missing required parameter in the JSON body"
+_DEEPEST: Final = 200
+"""Levels of nesting: the encoder writes 254, so what is kept can always be handed on."""
 
 
 def read_object(body: bytes) -> dict[str, Any]:
     """The JSON object that a body holds.
 
     Raises:
-        HordeError: 400 for what is no JSON object, `NulByteInPayload` for a NUL anywhere,
+        HordeError: 400 for what is no JSON object or nests too deep, `NulByteInPayload` for a NUL anywhere,
             `InvalidPromptEncoding` for an unpaired surrogate anywhere.
     """
     try:
@@ -24,6 +26,8 @@ def read_object(body: bytes) -> dict[str, Any]:
         raise _why_unreadable(body, str(error)) from None
     if not isinstance(value, dict):
         raise invalid_payload({"": f"{_shown(value)} is not of type 'object'"})
+    if body.count(b"{") + body.count(b"[") > _DEEPEST and _depth(value) > _DEEPEST:
+        raise invalid_payload({"": f"is nested deeper than {_DEEPEST} levels"})
     if b"\\u0000" in body and any("\0" in text for text in _texts(value)):
         raise refuse("NulByteInPayload", "The payload contains a NUL byte.")
     return value
@@ -43,6 +47,21 @@ def _why_unreadable(body: bytes, reason: str) -> HordeError:
 
 def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _depth(value: object) -> int:
+    """How many arrays and objects are within one another at the deepest place."""
+    depth, level = 0, [value]
+    while level:
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner.extend(item.values())
+            elif isinstance(item, list):
+                inner.extend(item)
+        depth += 1
+        level = inner
+    return depth
 
 
 def _texts(value: object) -> Iterator[str]:

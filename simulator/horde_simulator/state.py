@@ -99,10 +99,10 @@ class State:
 
     def _shortfall(self, worker: Worker, bucket: Bucket) -> str | None:
         reason = shortfall(worker, bucket.demand)
-        if reason is None and worker.id in bucket.demand.avoid:
-            # Others are preferred after a strike, as long as there are any.
-            if self.standing(bucket).others(bucket.demand.avoid):
-                return "struck"
+        avoid = bucket.demand.avoid
+        # After a strike others are preferred, as long as there are any.
+        if reason is None and worker.id in avoid and self.standing(bucket).others(avoid):
+            return "struck"
         return reason
 
     def size(self, model: str) -> float:
