@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import trio
 
+from horde_adapters.settings import Limits
+
 BACKLOG = 4096
 """hypercorn's 100 makes 1,000 connections at once take 8 s (SYN retransmits)."""
 
@@ -14,11 +16,11 @@ class PortTaken(Exception):  # noqa: N818 - the operator's word for it
     """The address can't be listened on."""
 
 
-async def listen(host: str, port: int, *, stall_time: float) -> list[trio.SocketListener]:
+async def listen(host: str, port: int, limits: Limits) -> list[trio.SocketListener]:
     """Listens on every address of `host`; port 0 takes a free one, on the first address.
 
-    Accepted sockets inherit TCP_USER_TIMEOUT: a client that reads nothing for `stall_time` seconds
-    has its connection broken by the kernel.  Nothing else can end a send that hypercorn shields.
+    Accepted sockets inherit what is set here.  TCP_USER_TIMEOUT has the kernel break a connection
+    whose client reads nothing for that long: nothing else can end a send that hypercorn shields.
     Raises PortTaken.
     """
     try:
@@ -30,10 +32,11 @@ async def listen(host: str, port: int, *, stall_time: float) -> list[trio.Socket
         for spare in listeners[1:]:
             await spare.aclose()
         del listeners[1:]
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux only
-        for listener in listeners:
+    for listener in listeners:
+        listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux only
             listener.socket.setsockopt(
-                socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(stall_time * 1000)
+                socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.stall_time * 1000)
             )
     return listeners
 

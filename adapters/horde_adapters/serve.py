@@ -111,7 +111,7 @@ async def _serving(
 ) -> AsyncIterator[str]:
     """Serves `app` as long as the block runs, and then until what is open has ended."""
     raise_descriptor_limit()
-    listeners = await listen(address.host, address.port, stall_time=limits.stall_time)
+    listeners = await listen(address.host, address.port, limits)
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(partial(serve, app, listeners, limits, stop=stop.wait, drain=drain))

@@ -42,5 +42,7 @@ class Limits:
     """Between requests: above nginx's 60 s for kept upstream connections, so that it closes."""
     stall_time: float = 30.0
     """How long sent bytes may stay unread (TCP_USER_TIMEOUT) until the client counts as gone."""
+    send_buffer: int = 128 * 1024
+    """What the kernel holds for a client that reads slowly; by itself it would take 4 MiB."""
     pipelined: int = 64 * 1024
     """Bytes kept of requests that follow one still being answered."""

@@ -1,0 +1,148 @@
+"""A client that leaves over a real socket: exactly one DELETE, however the request was sent."""
+
+import socket
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from adapters.raw import cancels, connect, post, read_until, submits, wait_for
+from adapters.stack import PLAIN
+from horde_adapters.background import FrontServer, SimulatedHordeServer
+from horde_adapters.settings import Limits
+
+LONG: dict[str, Any] = {"model": PLAIN, "max_tokens": 1024, "stream": True}
+
+WAYS = {
+    "plain": post(**LONG),
+    "offers h2c": post(
+        "Connection: Upgrade, HTTP2-Settings",
+        "Upgrade: h2c",
+        "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+        **LONG,
+    ),
+    "offers websocket": post("Connection: Upgrade", "Upgrade: websocket", **LONG),
+    "stray line break": post(**LONG) + b"\r\n",
+    "pipelined request": post(**LONG) + b"GET /healthz HTTP/1.1\r\nHost: front\r\n\r\n",
+    "pipelined chat": post(**LONG) + post(**LONG),
+    "half a request after it": post(**LONG) + b"POST /v1/chat/comple",
+    "expects 100-continue": post("Expect: 100-continue", **LONG),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_leaving_mid_stream(
+    way: str, simulated_horde: SimulatedHordeServer, horde_front: FrontServer
+) -> None:
+    """The job is deleted once, at once, though the reply would go on for a quarter of a minute."""
+    connection = connect(horde_front.base_url)
+    connection.sendall(WAYS[way])
+    read_until(connection, b'"content"')
+    connection.close()
+    wait_for(lambda: cancels(simulated_horde) == 1)
+    assert simulated_horde.verdict() == {"ok": True, "findings": []}
+    assert submits(simulated_horde) == 1
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_leaving_before_the_first_byte(
+    stream: bool, simulated_horde: SimulatedHordeServer, horde_front: FrontServer
+) -> None:
+    """Also while nothing has been answered yet."""
+    connection = connect(horde_front.base_url)
+    connection.sendall(post(model=PLAIN, max_tokens=1024, stream=stream))
+    wait_for(lambda: submits(simulated_horde) == 1)
+    connection.close()
+    wait_for(lambda: cancels(simulated_horde) == 1)
+    assert simulated_horde.verdict()["ok"]
+
+
+def test_leaving_by_reset(simulated_horde: SimulatedHordeServer, horde_front: FrontServer) -> None:
+    """A reset is a leaving as well as a close."""
+    connection = connect(horde_front.base_url)
+    connection.sendall(WAYS["plain"])
+    read_until(connection, b'"content"')
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
+    wait_for(lambda: cancels(simulated_horde) == 1)
+
+
+def test_half_close_is_leaving(
+    simulated_horde: SimulatedHordeServer, horde_front: FrontServer
+) -> None:
+    """The contract takes a client that ends its sending side for one that leaves."""
+    connection = connect(horde_front.base_url)
+    connection.sendall(WAYS["plain"])
+    read_until(connection, b'"content"')
+    connection.shutdown(socket.SHUT_WR)
+    wait_for(lambda: cancels(simulated_horde) == 1)
+    connection.close()
+
+
+def stall(url: str) -> socket.socket:
+    """A connection whose stream fills every buffer, as nothing reads it."""
+    parts = urlsplit(url)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    connection.connect((parts.hostname, parts.port))
+    connection.sendall(post(model=PLAIN, max_tokens=1024, n=20, stream=True))
+    return connection
+
+
+def waiting_bytes(connection: socket.socket) -> int:
+    """How many bytes have arrived and wait to be read."""
+    try:
+        return len(connection.recv(1 << 20, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    except BlockingIOError:
+        return 0
+
+
+def test_stalled_reader_is_taken_for_gone(simulated_horde: SimulatedHordeServer) -> None:
+    """A client that reads nothing for the stall time has left, though a send is stuck."""
+    simulated_horde.add_worker(name="fast", models=[PLAIN], threads=20, tokens_per_second=30.0)
+    limits = Limits(stall_time=1.0, send_buffer=4096)
+    with FrontServer(simulated_horde.url, limits=limits) as front:
+        connection = stall(front.base_url)
+        wait_for(lambda: cancels(simulated_horde) == 1)
+        connection.close()
+    assert simulated_horde.verdict()["ok"]
+
+
+def test_stalled_reader_that_leaves(simulated_horde: SimulatedHordeServer) -> None:
+    """When it closes, the DELETE goes out though the send is still stuck."""
+    simulated_horde.add_worker(name="fast", models=[PLAIN], threads=20, tokens_per_second=30.0)
+    limits = Limits(stall_time=600.0, send_buffer=4096)
+    with FrontServer(simulated_horde.url, limits=limits) as front:
+        connection = stall(front.base_url)
+        wait_for(lambda: waiting_bytes(connection) >= 2048)
+        filled_at = simulated_horde.call(lambda: simulated_horde.world.now)
+        # 120 KB a second of chunks: a second later the front's side is full as well.
+        wait_for(lambda: simulated_horde.call(lambda: simulated_horde.world.now) > filled_at + 1)
+        connection.close()
+        wait_for(lambda: cancels(simulated_horde) == 1)
+
+
+def test_pipelined_requests_are_answered_in_turn(horde_front: FrontServer) -> None:
+    """What came early is answered when its turn comes, blank lines between requests or not."""
+    connection = connect(horde_front.base_url)
+    get = b"GET /healthz HTTP/1.1\r\nHost: front\r\n\r\n"
+    connection.sendall(get + b"\r\n" + get + b"\r\n\r\n" + get)
+    seen = b""
+    while seen.count(b'{"status":"ok"}') < 3:
+        seen += connection.recv(65536)
+    connection.sendall(b"\r\n" + get)
+    assert b"200" in read_until(connection, b'{"status":"ok"}')
+    assert seen.count(b"HTTP/1.1 200") == 3
+    connection.close()
+
+
+def test_upgrades_are_passed_over(horde_front: FrontServer) -> None:
+    """A GET that offers to upgrade gets its answer in HTTP/1.1, and the connection stays usable."""
+    connection = connect(horde_front.base_url)
+    for offered in ("h2c", "websocket"):
+        connection.sendall(
+            b"GET /healthz HTTP/1.1\r\nHost: front\r\nConnection: Upgrade\r\n"
+            b"Upgrade: %s\r\n\r\n" % offered.encode()
+        )
+        assert read_until(connection, b'{"status":"ok"}').startswith(b"HTTP/1.1 200")
+    connection.close()
