@@ -1,7 +1,12 @@
-"""A simulated Horde, or a front, in a thread of its own: for tests of any kind of code."""
+"""A simulated Horde, or a front, in a thread of its own: for tests of any kind of code.
+
+Whatever the test's own code runs on (no loop at all, asyncio, trio), what is here is called as
+plain functions, which wait for the server's thread for an instant.
+"""
 
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -19,6 +24,8 @@ from horde_simulator.world import World
 
 START_TIME = 30.0
 """Seconds that a start may take on a busy machine."""
+CALL_TIME = 30.0
+"""Seconds that the server's thread may take for one step: only a fault of ours takes longer."""
 
 Result = TypeVar("Result")
 Run = Callable[..., Awaitable[None]]
@@ -50,14 +57,28 @@ class Background:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.call(self._stop.set)
+        if self._thread.is_alive():
+            self._token.run_sync_soon(self._stop.set)
         self._thread.join()
         if self._error is not None and error is None:
             raise self._error
 
     def call(self, function: Callable[[], Result]) -> Result:
-        """Runs a function where the server runs, between two of its steps."""
-        return trio.from_thread.run_sync(function, trio_token=self._token)
+        """Runs a function in the server's thread, between two of its steps.
+
+        Raises what the function raises, and trio.RunFinishedError after the server's end.
+        """
+        # Not trio.from_thread: that refuses to be called from a thread with a trio loop of its own.
+        future: Future[Result] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(function())
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._token.run_sync_soon(run)
+        return future.result(CALL_TIME)
 
     def _main(self) -> None:
         try:

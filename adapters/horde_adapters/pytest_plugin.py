@@ -1,25 +1,41 @@
 """pytest fixtures: a simulated Horde of one's own for each test, and a front on it.
 
-Nothing heavy is imported until a test asks for one of them, as every pytest run loads this file.
+Every pytest run loads this file where the package is installed, so nothing else of the package is
+imported until a test asks for a fixture (contract: simulator section 5).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from horde_adapters.background import FrontServer, SimulatedHordeServer
+    from horde_simulator.scenario import Scenario
+
+_MARKERS = (
+    "horde_scenario(scenario, *, seed=None): what `simulated_horde` starts from: the name of a "
+    "shipped scenario, a pathlib.Path to a TOML file (relative to the test's own), or a Scenario; "
+    "and the seed in place of the scenario's own.",
+    "horde_verdict: fail the test when the simulated Horde has something to complain about.",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 @pytest.fixture
-def simulated_horde() -> Iterator[SimulatedHordeServer]:
+def simulated_horde(request: pytest.FixtureRequest) -> Iterator[SimulatedHordeServer]:
     """A simulated Horde (scenario `default`) on a free port, in a thread of its own."""
     from horde_adapters.background import SimulatedHordeServer
 
-    with SimulatedHordeServer() as horde:
+    scenario, seed = _asked_for(request.node)
+    with SimulatedHordeServer(scenario, seed=seed) as horde:
         yield horde
 
 
@@ -30,3 +46,44 @@ def horde_front(simulated_horde: SimulatedHordeServer) -> Iterator[FrontServer]:
 
     with FrontServer(simulated_horde.url) as front:
         yield front
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """The verdict belongs to the test itself: a bad one is a failure, no error of the teardown."""
+    result = yield
+    if item.get_closest_marker("horde_verdict") is not None:
+        _require_good_verdict(item)
+    return result
+
+
+def _require_good_verdict(item: pytest.Item) -> None:
+    horde: SimulatedHordeServer | None = getattr(item, "funcargs", {}).get("simulated_horde")
+    if horde is None:
+        pytest.fail("horde_verdict: the test doesn't use simulated_horde", pytrace=False)
+    verdict = horde.verdict()
+    if not verdict["ok"]:
+        findings = [
+            f"  {finding['kind']} ({finding['request_id']}): {finding['detail']}"
+            for finding in verdict["findings"]
+        ]
+        pytest.fail("\n".join(["The simulated Horde complains:", *findings]), pytrace=False)
+
+
+def _asked_for(item: Any) -> tuple[str | Scenario, int | None]:
+    """The scenario and the seed that the test's marker names."""
+    marker = item.get_closest_marker("horde_scenario")
+    if marker is None:
+        return "default", None
+    return _read_marker(item.path.parent, *marker.args, **marker.kwargs)
+
+
+def _read_marker(
+    folder: Path, scenario: str | Path | Scenario = "default", *, seed: int | None = None
+) -> tuple[str | Scenario, int | None]:
+    if isinstance(scenario, Path):
+        from horde_simulator.document import parse_scenario
+
+        path = folder / scenario
+        return parse_scenario(path.read_text(encoding="utf-8"), source=str(path)), seed
+    return scenario, seed
