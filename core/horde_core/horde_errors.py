@@ -79,7 +79,10 @@ def _rate_limited(answer: HordeAnswer, error: HordeError, *, held: bool) -> Refu
         for name in _PASSED_ON
         if name in answer.headers
     )
-    after = retry_after_header(answer.retry_after() or 1)
+    # The Horde's own wait is kept as it is, however long (first seed, "Errors and retries").
+    after = retry_after_header(1)
+    if answer.retry_after() is not None:
+        after = (b"retry-after", answer.headers["retry-after"].strip().encode("ascii", "ignore"))
     return Refusal(
         code=error.rc or "rate_limit_exceeded",
         message=error.message

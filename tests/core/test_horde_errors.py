@@ -147,19 +147,21 @@ def test_what_proves_that_nothing_is_held(reply: HordeAnswer, held: bool) -> Non
 
 
 def test_a_rate_limit_keeps_its_headers() -> None:
-    """Retry-After within 60 s, and the Horde's X-RateLimit-*."""
+    """Retry-After as the Horde says it, and its X-RateLimit-*; without one, a second."""
     limited = answer(
         {"message": "90 per minute"}, 429,
         retry_after="90", x_ratelimit_limit="90", x_ratelimit_remaining="0", x_ratelimit_reset="5",
         x_other="no",
     )  # fmt: skip
     assert dict(refused_submit(SEVERAL, limited, held=False).headers) == {
-        b"retry-after": b"60",
+        b"retry-after": b"90",
         b"x-ratelimit-limit": b"90",
         b"x-ratelimit-remaining": b"0",
         b"x-ratelimit-reset": b"5",
     }
-    assert "no figure given" in refused_submit(SEVERAL, answer({}, 429), held=False).message
+    untold = refused_submit(SEVERAL, answer({}, 429), held=False)
+    assert "no figure given" in untold.message
+    assert untold.headers == ((b"retry-after", b"1"),)
 
 
 def test_a_worker_that_stopped_answering() -> None:
