@@ -1,11 +1,13 @@
 """Whether a worker's reply keeps what the request asked for (contract, section 4)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import jsonschema
 import orjson
 from jsonschema.exceptions import SchemaError, ValidationError
+from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from horde_simulator.refusals import HordeError, refuse
@@ -118,10 +120,13 @@ def _check_schema(schema: Mapping[str, Any], value: object) -> None:
     rule = "The request's 'response_format' is a strict 'json_schema', so the reply content has to"
     if value is _NoJson:
         raise _broken(f"{rule} be JSON.")
+    validator = jsonschema.Draft202012Validator
     try:
-        jsonschema.Draft202012Validator(schema).validate(value)
+        validator.check_schema(schema)
+        # A registry of its own: the library's default one would fetch a foreign `$ref`.
+        validator(schema, registry=Registry()).validate(value)
     except ValidationError as error:
         raise _broken(f"{rule} match it: {error.json_path}: {error.message[:200]}") from None
-    except (SchemaError, Unresolvable, RecursionError):
+    except (SchemaError, Unresolvable, RecursionError, re.error):
         # A schema that says nothing that can be checked binds nobody.
         return

@@ -17,8 +17,8 @@ def read_object(body: bytes) -> dict[str, Any]:
     """The JSON object that a body holds.
 
     Raises:
-        HordeError: 400 for what is no JSON object or nests too deep, `NulByteInPayload` for a NUL anywhere,
-            `InvalidPromptEncoding` for an unpaired surrogate anywhere.
+        HordeError: 400 for what is no JSON object or nests too deep, `NulByteInPayload` for a
+            NUL anywhere, `InvalidPromptEncoding` for an unpaired surrogate anywhere.
     """
     try:
         value = orjson.loads(body)

@@ -19,15 +19,13 @@ from simulator.horde import (
     scenario,
 )
 
-PLAIN: dict[str, Any] = {"features": (), "guarantees": ()}
+_DOT = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 IMAGE = {
     "role": "user",
     "content": [
         {
             "type": "image_url",
-            "image_url": {
-                "url": "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
-            },
+            "image_url": {"url": f"data:image/gif;base64,{_DOT}"},
         }
     ],
 }

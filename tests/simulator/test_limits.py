@@ -10,7 +10,7 @@ from horde_simulator.refusals import HordeError
 
 def hits(limiter: Limiter, call: str, count: int, **fields: Any) -> int:
     """How many of so many calls at one instant are let through."""
-    who = {"address": "a", "key": "k", "subject": "s", "now": 0.0} | fields
+    who: dict[str, Any] = {"address": "a", "key": "k", "subject": "s", "now": 0.0} | fields
     passed = 0
     for _ in range(count):
         try:
