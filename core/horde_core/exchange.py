@@ -119,9 +119,6 @@ class Exchange:
 
     def _arrived(self, _: events.Arrived, now: float) -> str:
         self._deadline = now + self._budget
-        for index, model in enumerate(self.request.models):
-            if ":" in model:  # the front serves no model variants (first seed)
-                return self._refuse(model_not_found(model, model_param(self.request, index)))
         self._effects.append(ReadPool(fresh=False))
         return "admitted"
 

@@ -51,7 +51,7 @@ _IGNORED_AT_END: Outcomes = {"ignored": State.ENDED}
 
 TABLE: Mapping[State, Mapping[type[events.Event], Outcomes]] = {
     State.NEW: {
-        events.Arrived: {"admitted": State.LOOKING_UP, "refused": State.ENDED},
+        events.Arrived: {"admitted": State.LOOKING_UP},
     },
     State.LOOKING_UP: {
         events.PoolRead: {

@@ -44,24 +44,6 @@ def test_a_served_model_is_submitted_from_the_cached_view() -> None:
     assert submitted == [Submit(b"the submit")]
 
 
-@pytest.mark.parametrize(
-    "changes,param",
-    [
-        ({"models": ("a:free",)}, "model"),
-        ({"models": ("a", "b:x"), "from_models_key": True}, "models[1]"),
-    ],
-)
-def test_a_variant_is_not_found_without_asking_the_horde(
-    changes: dict[str, Any], param: str
-) -> None:
-    """An id with a colon is 404 model_not_found (first seed)."""
-    exchange = new_exchange(a_request(**changes))
-    effects = exchange.handle(events.Arrived(), 0.0)
-    assert (head(effects).status, error(effects)["code"]) == (404, "model_not_found")
-    assert error(effects)["param"] == param
-    assert exchange.ended
-
-
 def test_a_cached_no_is_asked_again_before_it_is_final() -> None:
     """A worker may have come online since; the fresh view decides."""
     exchange = new_exchange()
