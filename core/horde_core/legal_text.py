@@ -8,24 +8,22 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import orjson
 
 from horde_core.errors import Refusal, refuse
-from horde_core.faults import BAD_REQUEST
+from horde_core.faults import BAD_REQUEST, shown
 
 
-def is_plain(value: str) -> bool:
-    """Whether `value` is legal at a glance; other text may be legal as well."""
-    return value.isascii() and "\0" not in value
+def is_legal(value: str) -> bool:
+    return "\0" not in value and (value.isascii() or _has_utf8(value))
 
 
 def require_text(value: str, path: str) -> str:
     """Returns `value`; raises a `BadRequest` at `path` when it isn't legal text."""
-    if "\0" in value:
-        raise _illegal("a NUL character", path)
-    if not value.isascii() and not _has_utf8(value):
-        raise _illegal("an unpaired surrogate", path)
-    return value
+    if is_legal(value):
+        return value
+    raise _illegal("a NUL character" if "\0" in value else "an unpaired surrogate", path)
 
 
 def require_tree(value: Mapping[str, Any], path: str) -> bytes:
@@ -61,19 +59,42 @@ def compact_size(value: object) -> int:
         return len(compact.encode("utf-8", "surrogatepass"))
 
 
+@attrs.frozen
+class _Place:
+    """A node's place as a chain: thousands of members share their parent's part of the path."""
+
+    step: str
+    above: "_Place | None" = None
+
+    def path(self) -> str:
+        steps = []
+        place: _Place | None = self
+        while place is not None:
+            steps.append(place.step)
+            place = place.above
+        return shown("".join(reversed(steps)))
+
+
 def _walk(root: object, path: str) -> None:
     """In document order, without recursion: the nesting is the client's."""
-    stack: list[tuple[object, str]] = [(root, path)]
+    stack: list[tuple[object, _Place]] = [(root, _Place(path))]
     while stack:
         value, place = stack.pop()
         if isinstance(value, str):
-            require_text(value, place)
+            _require_at(value, place)
         elif isinstance(value, Mapping):
             for key in value:
-                require_text(key, place)
-            stack += [(member, f"{place}.{key}") for key, member in reversed([*value.items()])]
+                _require_at(key, place)
+            members = [(member, _Place(f".{key}", place)) for key, member in value.items()]
+            stack += reversed(members)
         elif isinstance(value, list | tuple):
-            stack += [(value[i], f"{place}[{i}]") for i in reversed(range(len(value)))]
+            items = [(item, _Place(f"[{index}]", place)) for index, item in enumerate(value)]
+            stack += reversed(items)
+
+
+def _require_at(value: str, place: _Place) -> None:
+    if not is_legal(value):
+        require_text(value, place.path())
 
 
 def _has_utf8(value: str) -> bool:

@@ -9,7 +9,7 @@ from horde_core.chat import ImagePart, Message, Role, TextPart, ToolCall
 from horde_core.errors import Refusal, refuse
 from horde_core.history import ToolHistory
 from horde_core.images import read_image
-from horde_core.legal_text import is_plain, require_text
+from horde_core.legal_text import is_legal, require_text
 from horde_core.scalars import an_object, required, required_object, required_text, text
 
 ROLES: Final[Mapping[str, Role]] = {
@@ -50,17 +50,29 @@ def read_messages(value: Any) -> tuple[Message, ...]:
 
 
 def _read_plain(item: Any, index: int, history: ToolHistory) -> Message | None:
-    """A role and an ASCII string, as most messages are: nothing else to look at. Else None."""
+    """A role and legal text, as most messages are: nothing else to look at. Else None."""
     if type(item) is not dict or len(item) != 2:
         return None
     word, content = item.get("role"), item.get("content")
-    if type(word) is not str or type(content) is not str or not is_plain(content):
-        return None
-    role = _PLAIN_ROLES.get(word)
+    role = _PLAIN_ROLES.get(word) if type(word) is str else None
     if role is None:
+        return None
+    if type(content) is list:
+        content = _plain_text(content)
+    if type(content) is not str or not is_legal(content):
         return None
     history.see_other(index)
     return Message(role, content)
+
+
+def _plain_text(parts: list[Any]) -> str | None:
+    texts = []
+    for part in parts:
+        text = part.get("text") if type(part) is dict and part.get("type") == "text" else None
+        if type(text) is not str or not is_legal(text):
+            return None
+        texts.append(text)
+    return "".join(texts)
 
 
 def _read_message(item: Any, index: int, history: ToolHistory) -> Message:

@@ -30,8 +30,9 @@ def read_request(
     deployment drops at any value, and those found are the request's `dropped`.
     Raises a `Refusal`: 400, or 404 `model_not_found` for an id that can't be a model's.
     """
-    dropped = tuple([key for key in document if key in drop_parameters])
-    if dropped:
+    dropped: tuple[str, ...] = ()
+    if drop_parameters:
+        dropped = tuple([key for key in document if key in drop_parameters])
         document = {key: value for key, value in document.items() if key not in drop_parameters}
     _require_keys(document)
     refuse_unserved(document)
@@ -96,8 +97,8 @@ def _refuse_conflicts(document: Mapping[str, Any], keys: Keys) -> None:
             "models",
         )
     _refuse_tool_conflicts(keys)
-    limits = {keys.max_tokens, keys.max_completion_tokens} - {None}
-    if len(limits) > 1:
+    limit, other = keys.max_tokens, keys.max_completion_tokens
+    if limit is not None and other is not None and limit != other:
         raise refuse(
             faults.CONFLICT,
             "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",

@@ -13,7 +13,7 @@ from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, override
 
 from horde_core import faults
-from horde_core.legal_text import is_plain, require_text
+from horde_core.legal_text import is_legal, require_text
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -83,7 +83,7 @@ def whole_number(path: str) -> Callable[[Any], int]:
 
 def decimal(path: str, least: int, most: int) -> Callable[[Any], float]:
     def read(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise faults.wrong_type(path, "a decimal", value)
         if not least <= value <= most:
             raise faults.out_of_range(path, "decimal", value, least=least, most=most)
@@ -113,6 +113,8 @@ def text(value: Any, path: str) -> str:
 
 def full_text(value: Any, path: str) -> str:
     """A string with something in it."""
+    if type(value) is str and value and is_legal(value):
+        return value
     if value == "":
         raise faults.empty_string(path)
     return text(value, path)
@@ -137,7 +139,7 @@ def required_object(owner: dict[str, Any], key: str, path: str) -> dict[str, Any
 
 def required_text(owner: dict[str, Any], key: str, path: str) -> str:
     value = required(owner, key, path)
-    if type(value) is str and is_plain(value):
+    if type(value) is str and is_legal(value):
         return value
     return text(value, f"{path}.{key}")
 
@@ -161,7 +163,10 @@ def required_word(owner: dict[str, Any], key: str, words: Sequence[str], path: s
 
 
 def optional_text(owner: dict[str, Any], key: str, path: str) -> str | None:
-    return None if owner.get(key) is None else required_text(owner, key, path)
+    value = owner.get(key)
+    if value is None or (type(value) is str and is_legal(value)):
+        return value
+    return text(value, f"{path}.{key}")
 
 
 def optional_boolean(owner: dict[str, Any], key: str, path: str) -> bool | None:
@@ -172,7 +177,8 @@ def optional_boolean(owner: dict[str, Any], key: str, path: str) -> bool | None:
 
 
 def optional_object(owner: dict[str, Any], key: str, path: str) -> dict[str, Any] | None:
-    return None if owner.get(key) is None else required_object(owner, key, path)
+    value = owner.get(key)
+    return value if value is None or type(value) is dict else an_object(value, f"{path}.{key}")
 
 
 def an_object(value: Any, path: str) -> dict[str, Any]:

@@ -31,27 +31,38 @@ def read_tools(value: Any) -> tuple[Tool, ...]:
 
 
 def _read_tool(item: Any, index: int) -> Tool:
+    function = _function(item, index)
     path = f"tools[{index}].function"
-    if type(item) is not dict or item.get("type") != "function":
-        an_object(item, f"tools[{index}]")
-        required_word(item, "type", ("function",), f"tools[{index}]")
-    function = required_object(item, "function", f"tools[{index}]")
     name = required_tool_name(function, path)
     description = optional_text(function, "description", path)
     parameters = optional_object(function, "parameters", path)
     strict = optional_boolean(function, "strict", path)
     if parameters is not None:
-        _check_parameters(name, parameters, strict, f"{path}.parameters")
+        _check_parameters(name, parameters, strict, path)
     return Tool(name, description, parameters, strict)
+
+
+def _function(item: Any, index: int) -> dict[str, Any]:
+    if type(item) is dict and item.get("type") == "function":
+        function = item.get("function")
+        if type(function) is dict:
+            return function
+    path = f"tools[{index}]"
+    required_word(an_object(item, path), "type", ("function",), path)
+    return required_object(item, "function", path)
 
 
 def _check_parameters(
     name: str, parameters: dict[str, Any], strict: bool | None, path: str
 ) -> None:
-    compact = require_tree(parameters, path)
+    compact = require_tree(parameters, f"{path}.parameters")
     reason = schemas.fault(parameters, strict=strict is True, braces=compact.count(b"{"))
     if reason is not None:
-        raise refuse(faults.UNSUPPORTED, f"Invalid schema for function '{name}': {reason}", path)
+        raise refuse(
+            faults.UNSUPPORTED,
+            f"Invalid schema for function '{name}': {reason}",
+            f"{path}.parameters",
+        )
 
 
 def read_tool_choice(value: Any) -> ToolChoice | None:

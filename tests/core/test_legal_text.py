@@ -66,6 +66,14 @@ def test_a_tree_is_refused_at_its_first_illegal_string(
     assert place_of(tree) == place
 
 
+def test_a_long_key_above_many_members_is_not_copied_for_each() -> None:
+    """Its path is made for the one that is refused, and shortened: 20 GB otherwise."""
+    key = "k" * 1_000_000
+    tree = {key: [*range(20_000), "\0"]}
+    place = place_of(tree)
+    assert place == "p." + "k" * 126 + "..." + "k" * 121 + "[20000]"
+
+
 ANY_TEXT = st.text(st.characters())
 """Surrogates included."""
 
