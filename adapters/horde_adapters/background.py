@@ -7,6 +7,7 @@ plain functions, which wait for the server's thread for an instant.
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -57,7 +58,7 @@ class Background:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._thread.is_alive():
+        with suppress(trio.RunFinishedError):  # it has failed by itself
             self._token.run_sync_soon(self._stop.set)
         self._thread.join()
         if self._error is not None and error is None:
@@ -127,7 +128,22 @@ class SimulatedHordeServer(Background):
         after: float | None = None,
         **options: Any,
     ) -> None:
-        """Plans a fault, `times` times unless a `chance` is given. Raises ValueError."""
+        """Plans a fault that strikes once, `times` times, or at each occasion with a `chance`.
+
+        Args:
+            where: a row of the faults' table, such as `status.error_500`.
+            times: None with no chance either: always.
+            chance: 0 to 1, in place of `times`.
+            model: the only one that it strikes at. `worker` likewise, by name or id.
+            worker: see `model`.
+            after: the posts, polls, seconds or occasions that it spares.
+            options: what the fault itself takes, such as `seconds`.
+
+        Raises:
+            ValueError: there is no such fault, or it takes no such option.
+        """
+        if chance is not None and times not in (1, None):
+            raise ValueError("a fault strikes some times or by chance, not both")
         given = {
             "where": where,
             "times": None if chance is not None else times,
@@ -139,9 +155,13 @@ class SimulatedHordeServer(Background):
         }
         self._post("/_sim/faults", given)
 
-    def add_worker(self, **profile: Any) -> None:
-        """Adds a built-in worker (the keys of a scenario's worker). Raises ValueError."""
-        self._post("/_sim/workers", profile)
+    def add_worker(self, **profile: Any) -> str:
+        """Adds a built-in worker (the keys of a scenario's worker) and returns its id.
+
+        Raises:
+            ValueError: the profile is wrong, or there is a worker of that name.
+        """
+        return str(self._post("/_sim/workers", profile)["id"])
 
     def verdict(self) -> Mapping[str, Any]:
         """What the Horde thinks of its client: `ok` and `findings`."""
@@ -152,16 +172,16 @@ class SimulatedHordeServer(Background):
         calls: list[Mapping[str, Any]] = self._handle(Call("GET", "/_sim/journal"))["calls"]
         return calls
 
-    def _post(self, path: str, keys: Mapping[str, Any]) -> None:
+    def _post(self, path: str, keys: Mapping[str, Any]) -> Mapping[str, Any]:
         said = {name: value for name, value in keys.items() if value is not None}
-        self._handle(Call("POST", path, body=orjson.dumps(said)))
+        return self._handle(Call("POST", path, body=orjson.dumps(said)))
 
     def _handle(self, call: Call) -> Mapping[str, Any]:
         answer = self.call(partial(self.world.handle, call))
         assert isinstance(answer, Answer)
         content: Mapping[str, Any] = orjson.loads(answer.body)
         if answer.status >= 400:
-            raise ValueError(content)
+            raise ValueError(content["message"])
         return content
 
 
