@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from horde_adapters.background import FrontServer, SimulatedHordeServer
     from horde_simulator.scenario import Scenario
 
-_MARKERS = (
-    "horde_scenario(scenario, *, seed=None): what `simulated_horde` starts from: the name of a "
+_MARKERS = {
+    "horde_scenario(scenario, *, seed=None)": "what `simulated_horde` starts from: the name of a "
     "shipped scenario, a pathlib.Path to a TOML file (relative to the test's own), or a Scenario; "
     "and the seed in place of the scenario's own.",
-    "horde_verdict: fail the test when the simulated Horde has something to complain about.",
-)
+    "horde_verdict": "fail the test when the simulated Horde has something to complain about.",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for marker in _MARKERS:
-        config.addinivalue_line("markers", marker)
+    for marker, meaning in _MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {meaning}")
 
 
 @pytest.fixture
