@@ -6,7 +6,7 @@ that needs two things may find no single worker that has both (first seed, the m
 
 from typing import Any
 
-from horde_core.errors import Refusal, refuse
+from horde_core.faults import no_such_model
 from horde_core.workers import ChatWorker, PoolView
 
 ALWAYS_SUPPORTED = (
@@ -43,18 +43,8 @@ def model_list(view: PoolView, *, created: int) -> dict[str, Any]:
 def model_card(view: PoolView, model: str, *, created: int) -> dict[str, Any]:
     """One model's card. Raises `model_not_found` without an online worker, or with a `:`."""
     if ":" in model or model not in view.online:
-        raise model_not_found(model)
+        raise no_such_model(model, "model")
     return _card(view, model, created)
-
-
-def model_not_found(model: str, param: str = "model") -> Refusal:
-    """OpenAI's sentence for an unknown model; the name is cut, so no body echoes a megabyte."""
-    shown = model if len(model) <= 200 else f"{model[:200]}…"
-    return refuse(
-        "model_not_found",
-        f"The model `{shown}` does not exist or you do not have access to it.",
-        param,
-    )
 
 
 def _card(view: PoolView, model: str, created: int) -> dict[str, Any]:

@@ -20,10 +20,10 @@ from horde_core.availability import (
     queue_unavailable,
 )
 from horde_core.cancellation import Cancellation
-from horde_core.cards import model_not_found
 from horde_core.chat import ChatRequest
 from horde_core.errors import Refusal
 from horde_core.events import Effect, Quote, ReadPool, ReadStatus, Submit
+from horde_core.faults import no_such_model
 from horde_core.horde_errors import faulted, model_param, refused_submit
 from horde_core.lifecycle import TABLE, State, WrongEvent, next_state
 from horde_core.native import (
@@ -138,7 +138,7 @@ class Exchange:
     def _unserved(self, view: PoolView) -> Refusal | None:
         for index, model in enumerate(self.request.models):
             if not view.knows(model):
-                return model_not_found(model, model_param(self.request, index))
+                return no_such_model(model, model_param(self.request, index))
         if not any(model in view.online for model in self.request.models):
             return no_model_online(self.request)
         return None

@@ -1,8 +1,8 @@
 """What the Horde's own refusals become in OpenAI's envelope (contract section 9)."""
 
-from horde_core.cards import model_not_found
 from horde_core.chat import ChatRequest
 from horde_core.errors import Refusal, refuse, retry_after_header, type_of_status
+from horde_core.faults import no_such_model
 from horde_core.native import HordeAnswer, HordeError, LastRefusal, read_error
 
 # Native payload names and the keys that a client knows them by.
@@ -98,7 +98,7 @@ def _rate_limited(answer: HordeAnswer, error: HordeError, *, held: bool) -> Refu
 
 def _unknown_model(request: ChatRequest, error: HordeError) -> Refusal:
     index = error.index if error.index is not None and error.index < len(request.models) else 0
-    refusal = model_not_found(request.models[index], model_param(request, index))
+    refusal = no_such_model(request.models[index], model_param(request, index))
     return refuse(refusal.code, refusal.message, refusal.param, metadata={"rc": "UnknownModel"})
 
 

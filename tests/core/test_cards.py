@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from horde_core.cards import ALWAYS_SUPPORTED, model_card, model_list, model_not_found
+from horde_core.cards import ALWAYS_SUPPORTED, model_card, model_list
 from horde_core.errors import Refusal
 from horde_core.native import UnreadableAnswer
 from horde_core.workers import PoolView, read_pool
@@ -113,7 +113,9 @@ def test_no_card_without_an_online_worker(model: str) -> None:
 
 def test_a_long_name_is_cut_in_the_message() -> None:
     """No error echoes a megabyte."""
-    assert len(model_not_found("x" * 10_000).message) < 300
+    with pytest.raises(Refusal) as refused:
+        model_card(pool([ONE]), "x" * 10_000, created=1)
+    assert len(refused.value.message) < 300
 
 
 @pytest.mark.parametrize(
