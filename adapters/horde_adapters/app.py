@@ -29,6 +29,7 @@ from horde_adapters.routes import Route, find_route
 from horde_adapters.settings import Settings
 from horde_adapters.ticker import Ticker
 from horde_adapters.version import VERSION
+from horde_adapters.web import page_files, send_page_file
 from horde_core.body import read_body
 from horde_core.cards import model_card, model_list
 from horde_core.errors import Refusal, refuse, to_json
@@ -57,6 +58,7 @@ class Front:
             settings.horde_url, agent=client_agent((), VERSION), transport=transport
         )
         self.pool: Pool
+        self._page = page_files() if settings.playground else {}
         self._ticker = Ticker()
         self._wall_clock = wall_clock
         self._created = int(wall_clock())
@@ -111,6 +113,11 @@ class Front:
         if scope["method"] == "OPTIONS":
             await incoming.discard()
             await send_answer(send, 200, preflight_headers(scope), b"")
+            return
+        file = self._page.get(scope["path"])
+        if file is not None:
+            await incoming.discard()
+            await send_page_file(scope, send, file)
             return
         route, model = find_route(scope["method"], scope["path"])
         if route is Route.CHAT:

@@ -26,6 +26,7 @@ class Incoming:
         self._pause = pause
         self._whole = whole
         self._has_ended = False
+        self._is_given_up = False
 
     async def read(self, *, cap: int) -> bytes:
         """The body. Raises ClientLeft, or a Refusal: too large, or too slow.
@@ -47,7 +48,7 @@ class Incoming:
         if size > cap:
             raise refuse("request_too_large", f"The request body is larger than {cap} bytes.")
         if not self._has_ended:
-            raise _too_slow()
+            raise self._give_up()
         return b"".join(chunks)
 
     async def discard(self) -> None:
@@ -55,19 +56,24 @@ class Incoming:
 
         Raises ClientLeft.
         """
-        with suppress(Refusal):
-            await self.read(cap=0)
+        if not self._is_given_up:
+            with suppress(Refusal):
+                await self.read(cap=0)
 
     async def _next(self) -> bytes:
         with trio.move_on_after(self._pause) as silence:
             message = await self._receive()
         if silence.cancelled_caught:
-            raise _too_slow()
+            raise self._give_up()
         if message["type"] == "http.disconnect":
             raise ClientLeft
         self._has_ended = not message.get("more_body", False)
         chunk: bytes = message.get("body", b"")
         return chunk
+
+    def _give_up(self) -> Refusal:
+        self._is_given_up = True
+        return refuse("BadRequest", "The request body took too long to arrive.")
 
 
 async def send_answer(send: Send, status: int, headers: Headers, body: bytes) -> None:
@@ -86,7 +92,3 @@ def only_header(scope: Scope, name: bytes) -> str | None:
     """A header's value as text; several are joined as RFC 9110 5.3 says."""
     values = all_headers(scope, name)
     return b", ".join(values).decode("latin-1") if values else None
-
-
-def _too_slow() -> Refusal:
-    return refuse("BadRequest", "The request body took too long to arrive.")

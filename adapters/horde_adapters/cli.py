@@ -101,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         default=DEFAULT_HORDE,
         help="the Horde's URL, with or without /api/v2",
     )
+    command.add_argument("--playground", action="store_true", help="serve the chat page at /")
     command.set_defaults(run=_serve)
     return parser
 
@@ -135,7 +136,8 @@ async def _demo(_: argparse.Namespace) -> None:
 async def _dev(options: argparse.Namespace) -> None:
     front = Address(options.host, options.port)
     horde = Address(options.host, options.horde_port)
-    await _run_until_signal(partial(run_both, front, horde, _world(options), Settings(), Limits()))
+    settings = Settings(playground=True)
+    await _run_until_signal(partial(run_both, front, horde, _world(options), settings, Limits()))
 
 
 async def _simulate(options: argparse.Namespace) -> None:
@@ -145,9 +147,8 @@ async def _simulate(options: argparse.Namespace) -> None:
 
 async def _serve(options: argparse.Namespace) -> None:
     address = Address(options.host, options.port)
-    await _run_until_signal(
-        partial(run_front, address, Settings(horde_url=options.horde), Limits())
-    )
+    settings = Settings(horde_url=options.horde, playground=options.playground)
+    await _run_until_signal(partial(run_front, address, settings, Limits()))
 
 
 def _world(options: argparse.Namespace) -> World:

@@ -21,7 +21,7 @@ from horde_simulator.world import World
 MODEL = "koboldcpp/Qwen3-8B"
 KEY = "rich-key"
 QUESTION = "Why is the sky blue? Two short paragraphs, please."
-TOOL_QUESTION = "What is the weather in Bergen? Use the tool."
+TOOL_QUESTION = "What is the weather in Bergen?"
 TOOL = {
     "type": "function",
     "function": {
@@ -147,7 +147,13 @@ async def _events(response: httpx.Response) -> AsyncIterator[dict[str, Any] | st
 async def _tool_round(client: httpx.AsyncClient, url: str) -> None:
     _say("you", f"{TOOL_QUESTION} [offers get_weather(city)]")
     messages: list[dict[str, Any]] = [{"role": "user", "content": TOOL_QUESTION}]
-    body = {"model": MODEL, "messages": messages, "tools": [TOOL], "max_tokens": 160}
+    body = {
+        "model": MODEL,
+        "messages": messages,
+        "tools": [TOOL],
+        "parallel_tool_calls": False,
+        "reasoning_effort": "none",
+    }
     reply = await _reply(client, url, body)
     calls = reply["message"].get("tool_calls")
     if not calls:

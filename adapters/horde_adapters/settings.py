@@ -21,6 +21,8 @@ class Settings:
     """How old the view of models and workers may be before it is read anew."""
     ready_age: float = 120.0
     """How old the last answer of the Horde may be for `/readyz`."""
+    playground: bool = False
+    """Whether `/` is the chat page; else it is a pointer at the docs."""
     most_requests: int = 1000
     """Open chat requests; beyond, `overloaded`."""
     body_cap: int = 20 * 1024 * 1024

@@ -78,6 +78,10 @@ class Network(httpcore.AsyncNetworkBackend):
         self._listeners[host] = LinkListener()
         return self._listeners[host]
 
+    def close(self, host: str) -> None:
+        """Makes a host refuse new connections."""
+        del self._listeners[host]
+
     async def connect(self, host: str) -> Any:
         """Opens a link to a host; raises httpcore.ConnectError without one."""
         await trio.lowlevel.checkpoint()

@@ -1,0 +1,113 @@
+"""The command: its ready line, its exit statuses, the demo."""
+
+import re
+import signal
+import socket
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from adapters.process import run, serving
+
+FREE = ("--port", "0")
+
+
+def test_dev_says_when_it_is_ready_and_where() -> None:
+    """One exact line on stdout; both servers answer at what it says; SIGTERM ends it with 0."""
+    with serving("dev", *FREE, "--horde-port", "0") as server:
+        assert re.fullmatch(
+            r"ready front=http://127\.0\.0\.1:\d+/v1 horde=http://127\.0\.0\.1:\d+/api/v2",
+            server.line,
+        )
+        for url in (f"{server.front}/models", f"{server.horde}/status/heartbeat"):
+            with urllib.request.urlopen(url) as answer:
+                assert answer.status == 200
+        server.send(signal.SIGTERM)
+        ended = server.wait()
+    assert (ended.status, ended.out) == (0, "")
+
+
+def test_simulate_and_serve_name_only_what_runs() -> None:
+    """The Horde alone, and a front alone for it, its URL given without `/api/v2`."""
+    with serving("simulate", *FREE) as horde:
+        assert re.fullmatch(r"ready horde=http://127\.0\.0\.1:\d+/api/v2", horde.line)
+        url = horde.horde.removesuffix("/api/v2")
+        with serving("serve", *FREE, "--horde", url) as front:
+            assert re.fullmatch(r"ready front=http://127\.0\.0\.1:\d+/v1", front.line)
+            front.send(signal.SIGINT)
+            assert front.wait().status == 0
+        horde.send(signal.SIGINT)
+        assert horde.wait().status == 0
+
+
+def test_seed_and_scenario_file(tmp_path: Path) -> None:
+    """A scenario of one's own, by its file."""
+    path = tmp_path / "own.toml"
+    path.write_text('name = "own"\n[[models]]\nname = "a/b"\n')
+    with serving("simulate", *FREE, "--scenario", str(path), "--seed", "3") as server:
+        with urllib.request.urlopen(f"{server.horde}/status/models?model_state=all") as answer:
+            assert b'"a/b"' in answer.read()
+        server.send(signal.SIGTERM)
+        assert server.wait().status == 0
+
+
+def taken_port() -> str:
+    """A port on which something listens already."""
+    return str(_HOLDER.getsockname()[1])
+
+
+_HOLDER = socket.create_server(("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("dev", "--port", "{taken}", "--horde-port", "0"), "can't listen on 127.0.0.1 port"),
+        (("simulate", "--port", "{taken}"), "can't listen on 127.0.0.1 port"),
+        (("simulate", *FREE, "--scenario", "defualt"), "no scenario is called 'defualt'"),
+        (("simulate", *FREE, "--scenario", "/nowhere/a.toml"), "can't read the scenario"),
+        (("serve", *FREE, "--horde", "http://127.0.0.1:9"), "can't be reached"),
+        (("serve", *FREE, "--horde", "horde"), "is no URL of a Horde"),
+        (("serve", "--host", "no.such.host.invalid", *FREE, "--horde", "x"), "is no URL"),
+    ],
+)
+def test_what_cannot_start(arguments: tuple[str, ...], said: str) -> None:
+    """One clear line on stderr, nothing on stdout, status 2."""
+    ended = run(*(argument.format(taken=taken_port()) for argument in arguments))
+    assert ended.status == 2
+    assert ended.out == ""
+    (line,) = ended.err.splitlines()
+    assert line.startswith("horde-front: ")
+    assert said in line
+
+
+@pytest.mark.parametrize("arguments", [("--prot", "1"), ("nonsense",), ("dev", "--port", "70000")])
+def test_wrong_usage(arguments: tuple[str, ...]) -> None:
+    """argparse's own words, status 2."""
+    ended = run(*arguments)
+    assert ended.status == 2
+    assert "usage: horde-front" in ended.err
+
+
+def test_help_for_a_newcomer() -> None:
+    """It names every command and shows a first request."""
+    ended = run("--help")
+    assert ended.status == 0
+    for word in ("demo", "dev", "simulate", "serve", "curl -N"):
+        assert word in ended.out
+
+
+def test_demo() -> None:
+    """It shows a stream, a tool round and a good verdict, and ends by itself."""
+    ended = run("demo")
+    assert ended.status == 0, ended.err
+    assert re.search(r"queue position \d+, estimated wait \d+ s", ended.out)
+    assert re.search(r"thinking +\w", ended.out)
+    assert re.search(r"answer +\w", ended.out)
+    assert re.search(r"served by worker .+ for [\d.]+ kudos", ended.out)
+    assert "calls get_weather(" in ended.out
+    assert re.search(r"verdict +ok", ended.out)
+    (first,) = re.findall(r"first words after ([\d.]+) s", ended.out)
+    assert float(first) <= 1.5
+    assert ended.err == ""
