@@ -49,6 +49,7 @@ class Crew:
         self._retold: set[str] = set()
         """Ids of requests whose next attempt says something else."""
         state.work_came = self._work_came
+        state.registry.on_change = self._workers_changed
 
     def add(self, profile: WorkerProfile) -> Worker:
         """Hires a worker; it comes online when its profile says."""
@@ -86,12 +87,6 @@ class Crew:
         """Lets a worker go at once; what it was at is never handed in."""
         member = self._members.pop(worker.id)
         member.present = False
-
-    def look_for_work(self, worker: Worker) -> None:
-        """Wakes a worker whose declarations have changed, if it is built in."""
-        member = self._members.get(worker.id)
-        if member is not None:
-            self._wake(member, POLL_DELAY)
 
     def change(self, worker: Worker, profile: WorkerProfile) -> None:
         """Gives a worker another speed, brain or background."""
@@ -134,6 +129,13 @@ class Crew:
             if fault is not None:
                 failing.declare(self._state, worker, fault)
             self._wake(member, POLL_DELAY)
+
+    def _workers_changed(self) -> None:
+        """Who may serve what has changed: whoever is idle looks again at what waits."""
+        if self._state.queue.requests:
+            for member in self._members.values():
+                if member.busy < member.worker.threads:
+                    self._wake(member, POLL_DELAY)
 
     def _wake(self, member: BuiltIn, delay: float) -> None:
         at = self._state.now + delay
@@ -239,7 +241,7 @@ class Crew:
         self._hand_in(job, handed)
         if state.faults.strike("duplicate_submit", worker=names, model=model):
             self._hand_in(job, handed)
-        failing.rest(state, member.worker, names, self.look_for_work)
+        failing.rest(state, member.worker, names)
         self._done(member)
 
     def _hand_in(self, job: Job, handed: work.Handed) -> None:

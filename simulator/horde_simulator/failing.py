@@ -1,6 +1,6 @@
 """What a planned fault does to a built-in worker: the effects of the rows of the faults' table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import attrs
@@ -118,9 +118,7 @@ def _call(id_: str, name: str, arguments: str) -> dict[str, Any]:
     return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def rest(
-    state: State, worker: Worker, names: Sequence[str], back: Callable[[Worker], None]
-) -> None:
+def rest(state: State, worker: Worker, names: Sequence[str]) -> None:
     """Puts a worker into maintenance after its submit, for a while or for good."""
     fault = state.faults.strike("goes_into_maintenance", worker=names)
     if fault is None:
@@ -131,7 +129,6 @@ def rest(
     def over(worker: Worker) -> None:
         worker.maintenance = False
         state.registry.changed()
-        back(worker)
 
     if option(fault, "seconds") is not None:
         state.timeline.after(seconds(fault, "seconds"), over, worker)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -16,7 +16,8 @@ from horde_simulator.job import Job
 from horde_simulator.state import State
 from horde_simulator.work import LEASE, Handed, show
 
-_SLOWEST = 0.1
+_SLOWEST: Final = 0.1
+_ANEW: Final = "Again, from the beginning. "
 
 
 @attrs.define(eq=False)
@@ -138,6 +139,8 @@ def perform(state: State, job: Job, brain: Brain, busy: int, *, retold: bool) ->
     told = f"{job.request.id if job.request.seed is None else job.request.seed}:{job.index}"
     random = Random(f"{told}:{job.attempt}" if retold else told)
     reply = brain(BrainJob(payload, job.model, pictures, job.attempt), random)
+    if retold and job.request.text_only:
+        reply = _told_otherwise(reply, payload["max_length"])
     speed = profile.tokens_per_second / (1 + profile.load_factor * (busy - 1))
     if profile.jitter:
         drawn = max(-3.0, min(3.0, state.random.gauss(0.0, 1.0)))
@@ -156,3 +159,12 @@ def perform(state: State, job: Job, brain: Brain, busy: int, *, retold: bool) ->
         started_at=state.now + prefill,
         posts_progress=progress or not job.request.text_only,
     )
+
+
+def _told_otherwise(reply: Reply, limit: int) -> Reply:
+    """A reply that doesn't begin as the attempt before did, whatever its brain says."""
+    if reply.reasoning:
+        reasoning = tokens.cut(_ANEW + reply.reasoning, limit)
+        content = tokens.cut(reply.content, limit - tokens.count(reasoning))
+        return attrs.evolve(reply, reasoning=reasoning, content=content)
+    return attrs.evolve(reply, content=tokens.cut(_ANEW + reply.content, limit))

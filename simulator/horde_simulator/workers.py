@@ -1,6 +1,6 @@
 """The workers of a Horde, built-in and external: what they declare, and whether they are online."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -95,11 +95,13 @@ class Registry:
         self._by_model: dict[str, list[Worker]] = {}
         self._online: dict[tuple[str, ...], list[Worker]] = {}
         self.version = 0
+        self.on_change: Callable[[], None] = lambda: None
 
     def changed(self) -> None:
         """Voids every verdict that was made on what the workers declared until now."""
         self.version += 1
         self._online.clear()
+        self.on_change()
 
     def add(self, worker: Worker) -> None:
         """Registers a worker under its id, name and models."""

@@ -118,7 +118,6 @@ class World:
         if worker.profile is None:
             self._owner_rests(worker.owner, 1 if maintenance else -1)
         self.state.registry.changed()
-        self._crew.look_for_work(worker)
 
     def _owner_rests(self, owner: Account, change: int) -> None:
         """Lets the owner's waiting requests know whether workers of its own are in maintenance."""

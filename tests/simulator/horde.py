@@ -119,6 +119,16 @@ class Caller:
     def submit(self, body: Mapping[str, Any] | None = None, **fields: Any) -> Any:
         return self.send("POST", "/generate/chat/async", body or body_of(**fields))
 
+    def submit_raw(self, **fields: Any) -> Answer:
+        """The answer as it is, with how it was to be delivered."""
+        headers = (("apikey", self.key),)
+        data = orjson.dumps(body_of(**fields))
+        answer = self.world.handle(
+            Call("POST", f"{API}/generate/chat/async", "", headers, data, self.address)
+        )
+        assert isinstance(answer, Answer)
+        return answer
+
     def submit_for_images(self, body: Mapping[str, Any]) -> ImageFetch:
         data = orjson.dumps(body)
         headers = (("apikey", self.key),)
@@ -138,11 +148,11 @@ class Caller:
         self.world.advance(self.world.now + seconds)
 
     def follow(self, request_id: str, *, most: float = 600.0) -> Any:
-        """Reads once a second until the request is done."""
+        """Reads once a second until the request is done, or unknown."""
         until = self.world.now + most
         while True:
             status = self.read(request_id)
-            if status["done"] or self.world.now > until:
+            if self.status == 404 or status["done"] or self.world.now > until:
                 return status
             self.wait(1.0)
 

@@ -49,9 +49,11 @@ def refused(
     try:
         check_reply({"max_length": 100} | payload, reply, strict=strict, no_calls=no_calls)
     except HordeError as error:
-        assert (error.status, error.body["rc"]) == (400, "ChatSubmitNonconformant")
-        return str(error.body["message"])
-    return None
+        refusal = error.body | {"status": error.status}
+    else:
+        return None
+    assert (refusal["status"], refusal["rc"]) == (400, "ChatSubmitNonconformant")
+    return str(refusal["message"])
 
 
 ALWAYS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
