@@ -59,8 +59,7 @@ class Response:
 
     def open(self, status: Status) -> list[Effect]:
         """A stream's headers with its first keepalive."""
-        self.phase = Phase.OPEN
-        return [SendHead(200, (*sse.STREAM_HEADERS, self._id_header())), *self.keepalive(status)]
+        return [self._open(), *self.keepalive(status)]
 
     def keepalive(self, status: Status) -> list[Effect]:
         """Something to see while nothing else flows, in the deployment's style."""
@@ -99,8 +98,14 @@ class Response:
         ]
         if self._request.include_usage:
             data.append(chunks.usage(reply.usage))
+        # A reply that was there at the first status read finds the stream unopened.
+        opening = [self._open()] if self.phase is Phase.UNOPENED else []
         self.phase = Phase.COMPLETE
-        return [SendBytes(b"".join((*data, sse.DONE)), last=True)]
+        return [*opening, SendBytes(b"".join((*data, sse.DONE)), last=True)]
+
+    def _open(self) -> SendHead:
+        self.phase = Phase.OPEN
+        return SendHead(200, (*sse.STREAM_HEADERS, self._id_header()))
 
     def _whole(
         self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes
