@@ -113,8 +113,10 @@ class Caller:
     def keep(self, answer: Answer) -> Any:
         self.status = answer.status
         self.headers = dict(answer.headers)
-        is_json = self.headers.get("content-type") == "application/json" and answer.cut is None
-        return orjson.loads(answer.body) if is_json else answer.body
+        try:
+            return orjson.loads(answer.body) if answer.cut is None else answer.body
+        except orjson.JSONDecodeError:
+            return answer.body
 
     def submit(self, body: Mapping[str, Any] | None = None, **fields: Any) -> Any:
         return self.send("POST", "/generate/chat/async", body or body_of(**fields))

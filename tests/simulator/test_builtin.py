@@ -42,7 +42,7 @@ def test_words_come_at_the_profile_s_pace() -> None:
         progress_interval=1.0,
     )
     reads = timed(horde(worker), body_of(TEN, progress=True), 3.5, 0.1)
-    shown = {}
+    shown: dict[str | None, float] = {}
     for at, status in reads:
         text = status["progress"][0]["content"] if status["progress"] else None
         shown.setdefault(text, at)
@@ -74,7 +74,8 @@ def test_first_words_within_a_second_of_a_request_to_an_idle_worker() -> None:
 )
 def test_no_progress(changes: dict[str, Any], fields: dict[str, Any]) -> None:
     """No interval, not declared, not asked for, or nothing to show before it is whole."""
-    worker = profile(**({"tokens_per_second": 3.0, "brain": "mixed"} | changes))
+    defaults: dict[str, Any] = {"tokens_per_second": 3.0, "brain": "mixed"}
+    worker = profile(**(defaults | changes))
     body = body_of(TEN, params={"max_length": 40}, **fields)
     reads = timed(horde(worker), body, 30.0, 1.0)
     assert not any(status["progress"] for _, status in reads)

@@ -19,10 +19,12 @@ def failing(where: str, *, times: int | None = 1, after: float = 0.0, **options:
 
 def horde(fault: FaultSpec, **fields: Any) -> Caller:
     """One worker that fails once, at 4 tokens a second with a post each second."""
-    worker = profile(
-        **({"tokens_per_second": 4.0, "progress_interval": 1.0, "brain": "mixed"} | fields),
-        faults=(fault,),
-    )
+    defaults: dict[str, Any] = {
+        "tokens_per_second": 4.0,
+        "progress_interval": 1.0,
+        "brain": "mixed",
+    }
+    worker = profile(faults=(fault,), **(defaults | fields))
     caller = Caller(World(scenario(worker)))
     caller.wait(1.0)
     return caller
@@ -126,7 +128,7 @@ def test_faults_job_three_times_faults_the_request() -> None:
     ],
 )
 def test_submits_nonconformant(rule: str | None, fields: dict[str, Any], word: str) -> None:
-    options = {} if rule is None else {"rule": rule}
+    options: dict[str, Any] = {} if rule is None else {"rule": rule}
     caller = horde(failing("submits_nonconformant", **options))
     _, last = story(caller, body_of("What is the weather in Rome?", **fields))
     assert last["last_refusal"]["rc"] == "ChatSubmitNonconformant"

@@ -65,10 +65,8 @@ class Chaos:
         self.world.advance(
             self.world.now + draw.choice([0.0, 0.1, 1.0, 5.0, 160.0]) * draw.random()
         )
-        draw.choice(
-            [self.submit, self.submit, self.pop, self.pop, self.post, self.hand_in, self.cancel]
-            + [self.read]
-        )()
+        often = [self.submit, self.submit, self.pop, self.pop]
+        draw.choice([*often, self.post, self.hand_in, self.cancel, self.read])()
 
     def submit(self) -> None:
         draw = self.random
