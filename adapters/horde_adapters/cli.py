@@ -5,6 +5,7 @@ start.
 """
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 import trio
 
 from horde_adapters import demo, log
+from horde_adapters.configuration import WrongSetting, gather
 from horde_adapters.listener import PortTaken
 from horde_adapters.serve import (
     Address,
@@ -23,7 +25,9 @@ from horde_adapters.serve import (
     run_front,
     run_simulator,
 )
-from horde_adapters.settings import DEFAULT_HORDE, Limits, Settings
+from horde_adapters.setting import FLAG, Setting
+from horde_adapters.settings import Limits, Settings
+from horde_adapters.settings_table import SECTIONS, SETTINGS, default
 from horde_simulator.document import SHIPPED, parse_scenario, shipped_scenario
 from horde_simulator.readers import DocumentError
 from horde_simulator.scenario import Scenario
@@ -50,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = 0
     try:
         trio.run(options.run, options)
-    except* (CannotStart, PortTaken, DocumentError) as group:
+    except* (CannotStart, PortTaken, DocumentError, WrongSetting) as group:
         print(f"horde-front: {_one_line(_first_leaf(group))}", file=sys.stderr)
         status = 2
     except* demo.DemoFailed as group:
@@ -92,16 +96,20 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_simulate)
 
     command = commands.add_parser(
-        "serve", help="run the front for any Horde", formatter_class=_Defaults
+        "serve",
+        help="run the front for any Horde",
+        description="Each setting is a flag here, else a variable HORDE_FRONT_… of the "
+        "environment, else a key of the TOML file.",
+        argument_default=argparse.SUPPRESS,
     )
-    _add_address(command, port=8000)
+    command.add_argument("--config", metavar="FILE", help="a TOML file of settings")
     command.add_argument(
-        "--horde",
-        metavar="URL",
-        default=DEFAULT_HORDE,
-        help="the Horde's URL, with or without /api/v2",
+        "--print-config", action="store_true", help="show each setting and its origin, and end"
     )
-    command.add_argument("--playground", action="store_true", help="serve the chat page at /")
+    for section, settings in SECTIONS.items():
+        group = command.add_argument_group(section)
+        for setting in settings:
+            _add_setting(group, setting)
     command.set_defaults(run=_serve)
     return parser
 
@@ -113,6 +121,29 @@ class _Defaults(argparse.ArgumentDefaultsHelpFormatter):
 def _add_address(command: argparse.ArgumentParser, *, port: int) -> None:
     command.add_argument("--host", default="127.0.0.1", help="the address to listen on")
     command.add_argument("--port", type=_port, default=port, help="0 takes a free one")
+
+
+def _add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
+    if setting.secret:
+        return
+    meaning = f"{setting.meaning} (default: {_shown_default(setting)})".replace("%", "%%")
+    if setting.kind is FLAG:
+        group.add_argument(
+            setting.flag,
+            nargs="?",
+            const="true",
+            metavar="true|false",
+            dest=setting.name,
+            help=meaning,
+        )
+    else:
+        metavar = setting.name.rpartition("_")[2].upper()
+        group.add_argument(setting.flag, dest=setting.name, metavar=metavar, help=meaning)
+
+
+def _shown_default(setting: Setting) -> str:
+    value = default(setting)
+    return "none" if value in ((), "") else str(value).lower()
 
 
 def _add_scenario(command: argparse.ArgumentParser) -> None:
@@ -146,9 +177,18 @@ async def _simulate(options: argparse.Namespace) -> None:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    address = Address(options.host, options.port)
-    settings = Settings(horde_url=options.horde, playground=options.playground)
-    await _run_until_signal(partial(run_front, address, settings, Limits()))
+    given = {
+        name: value
+        for name, value in vars(options).items()
+        if name == "config" or name in SETTINGS
+    }
+    configuration = gather(given, os.environ)
+    if getattr(options, "print_config", False):
+        print(configuration.page(), end="")
+        return
+    deployment = configuration.deployment
+    log.log_to_stderr(deployment.log_format, deployment.log_level)
+    await _run_until_signal(partial(run_front, deployment))
 
 
 def _world(options: argparse.Namespace) -> World:

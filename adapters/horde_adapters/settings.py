@@ -1,5 +1,8 @@
 """What a deployment sets, as frozen values. Times are in seconds, sizes in bytes."""
 
+from ipaddress import IPv4Network, IPv6Network
+from typing import Literal
+
 import attrs
 
 from horde_core.timing import Timing
@@ -32,6 +35,12 @@ class Settings:
     """Longest time for a whole body."""
     grace: float = 20.0
     """How long open requests may go on after SIGTERM."""
+    service_authorization: str = ""
+    """What the Horde knows this service by, sent as `Proxy-Authorization`; empty: not at all."""
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Whose word on a client's address is taken."""
+    serve_metrics: bool = True
+    """Whether `/metrics` is a route of the front itself."""
 
 
 @attrs.frozen
@@ -48,3 +57,17 @@ class Limits:
     """What the kernel holds for a client that reads slowly; by itself it would take 4 MiB."""
     pipelined: int = 64 * 1024
     """Bytes kept of requests that follow one still being answered."""
+
+
+@attrs.frozen
+class Deployment:
+    """All that the command `serve` takes: where it listens, what it tells, what it runs."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    metrics: str = "on"
+    """`on`: a route of the front; `off`; or an address of its own, `host:port`."""
+    log_format: Literal["console", "json"] = "console"
+    log_level: Literal["info", "warning", "error"] = "info"
+    settings: Settings = attrs.field(factory=Settings)
+    limits: Limits = attrs.field(factory=Limits)

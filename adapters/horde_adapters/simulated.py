@@ -11,6 +11,7 @@ import trio
 
 from horde_adapters import log
 from horde_adapters.asgi import ClientLeft, Incoming, Receive, Scope, Send, send_answer
+from horde_adapters.dashboard import dashboard_file
 from horde_adapters.fetch import fetch_images
 from horde_simulator.call import Answer, Call, ImageFetch
 from horde_simulator.world import World
@@ -65,7 +66,7 @@ class SimulatedHorde:
             return
         call = _call(scope, body)
         try:
-            answer = await self._answer(call)
+            answer = dashboard_file(call.method, call.path) or await self._answer(call)
         except Exception as error:
             log.fault("simulated Horde failed", error, path=call.path)
             answer = Answer(500, (("content-type", "application/json"),), b'{"message": "bug"}')

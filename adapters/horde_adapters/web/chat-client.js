@@ -48,26 +48,21 @@
 
 /** What went wrong, with all that the front says about it. */
 export class ChatError extends Error {
-  /**
-   * @param {string} message
-   * @param {{code?: string | null, type?: string | null, param?: string | null, metadata?: any, status?: number,
-   *   isRetrySafe?: boolean, retryAfter?: number | null, partial?: Reply | null, cause?: unknown}} [details]
-   */
+  /** @type {string | null} the front's code, or `unreachable` or `stream_cut` */ code = null;
+  /** @type {string | null} */ type = null;
+  /** @type {string | null} the key at fault, as a path */ param = null;
+  /** @type {any} the Horde's request id and return code where known, and more for some codes */ metadata = {};
+  /** The HTTP status: 200 for an error inside a stream, 0 without an answer. */
+  status = 0;
+  /** Whether the Horde never held the request, so that a resend can't be a second charged job. */
+  isRetrySafe = false;
+  /** @type {number | null} seconds that the front asks to wait before a retry */ retryAfter = null;
+  /** @type {Reply | null} what had come of the reply: to be discarded, or shown as cut short */ partial = null;
+
+  /** @param {string} message @param {Partial<ChatError>} [details] */
   constructor(message, details = {}) {
-    super(message, { cause: details.cause });
-    this.name = "ChatError";
-    this.code = details.code ?? null;
-    this.type = details.type ?? null;
-    this.param = details.param ?? null;
-    this.metadata = details.metadata ?? {};
-    /** The HTTP status: 200 for an error inside a stream, 0 without an answer. */
-    this.status = details.status ?? 0;
-    /** Whether the Horde never held the request, so that a resend can't be a second charged job. */
-    this.isRetrySafe = details.isRetrySafe ?? false;
-    /** Seconds that the front asks to wait before a retry. */
-    this.retryAfter = details.retryAfter ?? null;
-    /** What had come of the reply: to be discarded, or shown as what it is. */
-    this.partial = details.partial ?? null;
+    super(message);
+    Object.assign(this, details, { name: "ChatError" });
   }
 }
 
@@ -125,10 +120,7 @@ export class ChatClient {
     return reply;
   }
 
-  /**
-   * @param {Payload} payload
-   * @param {Watch} watch
-   */
+  /** @param {Payload} payload @param {Watch} watch */
   async #send(payload, { signal, onRetry }) {
     const headers = { "Content-Type": "application/json", ...this.headers };
     const body = JSON.stringify(payload);
@@ -144,10 +136,7 @@ export class ChatClient {
     }
   }
 
-  /**
-   * @param {string} path
-   * @param {RequestInit} request
-   */
+  /** @param {string} path @param {RequestInit} request */
   async #ask(path, request) {
     let response;
     try {
@@ -180,7 +169,7 @@ export async function readReply(response, watch = {}) {
         return reply;
       } else {
         const chunk = JSON.parse(event.data);
-        if (chunk.error) throw new ChatError(chunk.error.message, { ...chunk.error, status, partial: reply });
+        if (chunk.error) throw new ChatError(chunk.error.message, { ...told(chunk.error), status, partial: reply });
         takeChunk(reply, chunk, watch);
       }
     }
@@ -320,11 +309,7 @@ export function assistantMessage(reply) {
   return { role: "assistant", content: reply.content || null, tool_calls: reply.calls };
 }
 
-/**
- * @param {ToolCall} call
- * @param {(call: ToolCall, parameters: any) => Promise<unknown>} run
- * @param {AbortSignal} [signal]
- */
+/** @param {ToolCall} call @param {(call: ToolCall, parameters: any) => Promise<unknown>} run @param {AbortSignal} [signal] */
 async function resultOf(call, run, signal) {
   if (signal?.aborted) return "Not run: the user stopped the reply.";
   try {
@@ -348,11 +333,7 @@ function emptyReply() {
   return reply;
 }
 
-/**
- * @param {Reply} reply
- * @param {any} chunk
- * @param {Watch} watch
- */
+/** @param {Reply} reply @param {any} chunk @param {Watch} watch */
 function takeChunk(reply, chunk, watch) {
   reply.id = chunk.id ?? reply.id;
   reply.usage = chunk.usage ?? reply.usage;
@@ -377,12 +358,7 @@ function takeChunk(reply, chunk, watch) {
   }
 }
 
-/**
- * Calls may come whole or in fragments, by index; those of a whole reply have no index.
- * @param {ToolCall[]} calls
- * @param {any} part
- * @param {number} place
- */
+/** Calls come whole or in fragments, by index; those of a whole reply have none. @param {ToolCall[]} calls @param {any} part @param {number} place */
 function takeCall(calls, part, place) {
   const call = (calls[part.index ?? place] ??= { id: "", type: "function", function: { name: "", arguments: "" } });
   if (part.id) call.id = part.id;
@@ -405,24 +381,25 @@ async function refusal(response) {
   }
   const retryAfter = Number.parseFloat(response.headers.get("retry-after") ?? "");
   return new ChatError(error?.message ?? `The chat request failed with status ${response.status}.`, {
-    ...error,
+    ...told(error),
     status: response.status,
     isRetrySafe: Boolean(error?.message) && response.headers.get("x-should-retry") !== "false",
     retryAfter: Number.isNaN(retryAfter) ? null : retryAfter,
   });
 }
 
-/**
- * Whether the same request may be served a little later; other refusals would only repeat.
- * @param {ChatError} error
- */
+/** @param {any} error an envelope's, if there is one */
+const told = (error) => ({
+  code: error?.code ?? null,
+  type: error?.type ?? null,
+  param: error?.param ?? null,
+  metadata: error?.metadata ?? {},
+});
+
+/** Whether the same request may be served a little later. @param {ChatError} error */
 const passesWithTime = (error) => error.isRetrySafe && (error.status === 429 || error.status >= 500);
 
-/**
- * @param {number} seconds
- * @param {AbortSignal} [signal]
- * @returns {Promise<void>}
- */
+/** @param {number} seconds @param {AbortSignal} [signal] @returns {Promise<void>} */
 function pause(seconds, signal) {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -1,0 +1,161 @@
+"""Where each setting's value comes from: a flag, else the environment, else a TOML file.
+
+Anything unknown or wrong stops the start: a setting that was misspelt and passed over would be
+found by its users.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Any
+
+import attrs
+import orjson
+
+from horde_adapters.setting import PREFIX, Setting
+from horde_adapters.settings import Deployment
+from horde_adapters.settings_table import SETTINGS, default
+
+FILE_VARIABLE = f"{PREFIX}CONFIG"
+DEFAULT = "default"
+
+
+class WrongSetting(Exception):  # noqa: N818 - what an operator reads
+    """A setting that can't be: its name, its value, where it was said and what is allowed."""
+
+
+@attrs.frozen
+class Configuration:
+    """The deployment, and where each of its settings was said."""
+
+    deployment: Deployment
+    values: Mapping[str, object]
+    """By the settings' names."""
+    origins: Mapping[str, str]
+
+    def page(self) -> str:
+        """All of it as TOML that can be given back as a file; secrets stay hidden."""
+        lines = []
+        for name, value in self.values.items():
+            if SETTINGS[name].secret and value:
+                lines.append(f'# {name} = "(hidden)"  # {self.origins[name]}')
+            else:
+                lines.append(f"{name} = {toml(value)}  # {self.origins[name]}")
+        return "\n".join(lines) + "\n"
+
+
+def gather(flags: Mapping[str, str], environment: Mapping[str, str]) -> Configuration:
+    """Reads every setting; `flags` are those given, by setting name, and `config`, the file.
+
+    Raises WrongSetting.
+    """
+    variables = _variables(environment)
+    named = flags.get("config") or environment.get(FILE_VARIABLE)
+    file = _read_file(named) if named else {}
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for name, setting in SETTINGS.items():
+        if name in flags:
+            origins[name] = f"flag {setting.flag}"
+            values[name] = _from_text(setting, flags[name], origins[name])
+        elif name in variables:
+            origins[name] = f"environment {setting.variable}"
+            values[name] = _from_text(setting, variables[name], origins[name])
+        elif name in file:
+            origins[name] = f"file {named}"
+            values[name] = _checked(setting, file[name], file[name], origins[name])
+        else:
+            origins[name] = DEFAULT
+            values[name] = default(setting)
+    _check_together(values)
+    return Configuration(_deployment(values), values, origins)
+
+
+def toml(value: object) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(toml(entry) for entry in value)}]"
+    if isinstance(value, IPv4Network | IPv6Network):
+        value = str(value)
+    # Of what settings hold, TOML writes everything as JSON does.
+    return orjson.dumps(value).decode()
+
+
+def _variables(environment: Mapping[str, str]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for variable, value in environment.items():
+        if not variable.startswith(PREFIX) or variable == FILE_VARIABLE:
+            continue
+        name = variable.removeprefix(PREFIX).lower()
+        if name not in SETTINGS or SETTINGS[name].variable != variable:
+            known = [setting.variable for setting in SETTINGS.values()]
+            raise WrongSetting(f"the environment's {variable} is no setting{_meant(variable, known)}")
+        found[name] = value
+    return found
+
+
+def _read_file(named: str) -> Mapping[str, Any]:
+    try:
+        document = tomllib.loads(Path(named).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongSetting(f"can't read the settings file {named}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise WrongSetting(f"the settings file {named} is no TOML: {error}") from error
+    for name in document:
+        if name not in SETTINGS:
+            raise WrongSetting(f"{name} in file {named} is no setting{_meant(name, SETTINGS)}")
+    return document
+
+
+def _from_text(setting: Setting, value: str, origin: str) -> object:
+    try:
+        parsed = setting.kind.parse(value)
+    except (ValueError, KeyError) as error:
+        raise _wrong(setting, value, origin) from error
+    return _checked(setting, parsed, value, origin)
+
+
+def _checked(setting: Setting, parsed: object, said: object, origin: str) -> object:
+    try:
+        return setting.kind.check(parsed)
+    except ValueError as error:
+        raise _wrong(setting, said, origin) from error
+
+
+def _wrong(setting: Setting, said: object, origin: str) -> WrongSetting:
+    shown = "(hidden)" if setting.secret else repr(said)
+    return WrongSetting(
+        f"{setting.name} is {shown} ({origin}): allowed is {setting.kind.allowed}"
+    )
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    (near, *_) = (*difflib.get_close_matches(name, list(known), n=1), None)
+    return f": did you mean {near}?" if near else ""
+
+
+def _check_together(values: Mapping[str, object]) -> None:
+    pool_age, ready_age = values["pool_age"], values["ready_age"]
+    assert isinstance(pool_age, float)
+    assert isinstance(ready_age, float)
+    if ready_age <= pool_age:
+        raise WrongSetting(
+            f"ready_age is {ready_age:g}: allowed is more than pool_age, which is {pool_age:g}, as "
+            "the Horde isn't read more often than that"
+        )
+
+
+def _deployment(values: Mapping[str, object]) -> Deployment:
+    deployment = Deployment()
+    for name, value in values.items():
+        deployment = _with(deployment, SETTINGS[name].target.split("."), value)
+    metrics = deployment.metrics
+    return _with(deployment, ["settings", "serve_metrics"], metrics == "on")
+
+
+def _with(value: Any, path: list[str], new: object) -> Any:
+    """The frozen value with one leaf changed."""
+    head, *rest = path
+    return attrs.evolve(value, **{head: _with(getattr(value, head), rest, new) if rest else new})

@@ -1,0 +1,141 @@
+/**
+ * Markdown that grows: a streamed reply is shown block by block, so that a long one costs no more
+ * at its end than at its beginning. A block that can't change any more is rendered once and left
+ * alone; only the last, open one is rendered again as it grows.
+ *
+ * What a reply says is a stranger's text. Raw HTML is shown as text, images become links (their
+ * address could carry the conversation away), and all of it goes through DOMPurify's list.
+ */
+import { Lexer, Parser, Renderer } from "./vendor/marked.esm.js";
+import DOMPurify from "./vendor/purify.es.mjs";
+import { copyButton, make } from "./dom.js";
+
+const SLICE = 2000; // characters taken in one task, so that a reply that comes whole is no long one
+const LONG_LIST = 12; // items, from which on the finished ones of an open list are left alone
+const OPEN_FENCE = /^ {0,3}(`{3,}|~{3,})([^\n`]*)\n/;
+
+const ALLOWED = {
+  ALLOWED_TAGS: "a p br strong em del code pre h3 h4 h5 h6 ul ol li blockquote hr table thead tbody tr th td".split(" "),
+  ALLOWED_ATTR: ["href", "title", "start", "align"],
+  ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_DOM_FRAGMENT: true,
+};
+
+/** @param {string} text */
+const escaped = (text) =>
+  text.replace(/[&<>"']/g, (/** @type {string} */ character) => `&#${character.charCodeAt(0)};`);
+
+class ReplyRenderer extends Renderer {
+  /** @param {{text: string}} token */
+  html({ text }) {
+    return escaped(text);
+  }
+  /** @param {{href: string, text: string}} token */
+  image({ href, text }) {
+    return `<a href="${escaped(href)}">Image: ${escaped(text || href)}</a>`;
+  }
+  /** @param {{checked?: boolean}} token */
+  checkbox({ checked }) {
+    return checked ? "☑ " : "☐ ";
+  }
+  /** A reply's headings stand below the page's own. @param {any} token */
+  heading({ tokens, depth }) {
+    const level = Math.min(6, depth + 2);
+    return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
+  }
+}
+
+export class MarkdownView {
+  /** @param {HTMLElement} element where the text is shown */
+  constructor(element) {
+    this.element = element;
+    /** What hasn't been looked at yet. */
+    this.waiting = "";
+    /** The open block's source. */
+    this.open = "";
+    this.tail = element.appendChild(make("div", { className: "tail" }));
+    /** @type {{text: Text, closing: RegExp} | null} a code block that is still coming */
+    this.fence = null;
+    /** @type {Element | null} the list that the open block goes on with */
+    this.list = null;
+    /** @type {any} link definitions, which count for all that follows */
+    this.links = Object.create(null);
+    this.isScheduled = false;
+    this.isEnding = false;
+    /** @type {(() => void)[]} */
+    this.onSettled = [];
+  }
+
+  /** @param {string} text */
+  append(text) {
+    this.waiting += text;
+    this.#schedule();
+  }
+
+  /** Takes in all that waits. @returns {Promise<void>} when the text is shown to its end */
+  finish() {
+    this.isEnding = true;
+    this.#schedule();
+    return new Promise((resolve) => this.onSettled.push(resolve));
+  }
+
+  #schedule() {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    // A hidden page has no frames, and its text has to come all the same.
+    if (document.hidden) setTimeout(() => this.#step(), 50);
+    else requestAnimationFrame(() => this.#step());
+  }
+
+  #step() {
+    this.isScheduled = false;
+    const slice = this.waiting.slice(0, SLICE);
+    this.waiting = this.waiting.slice(SLICE);
+    this.open += slice.replace(/\r\n?/g, "\n");
+    this.#settle();
+    if (this.waiting) {
+      this.#schedule();
+    } else if (this.isEnding) {
+      this.#commit(this.#lex(this.open));
+      this.open = "";
+      this.tail.remove();
+      this.onSettled.splice(0).forEach((resolve) => resolve());
+    }
+  }
+
+  /** Leaves alone what is finished in the open source and shows the rest. */
+  #settle() {
+    while (this.fence ? this.#takeFence() : this.#takeBlocks());
+    this.tail.replaceChildren(this.open && !this.fence ? this.#render(this.#lex(this.open)) : "");
+  }
+
+  /** Blocks that end before the last whole line. Returns whether a code block begins then. */
+  #takeBlocks() {
+    const lines = this.open.slice(0, this.open.lastIndexOf("\n") + 1);
+    const tokens = lines ? this.#lex(lines) : [];
+    const last = tokens.findLastIndex((token) => token.type !== "space");
+    if (last > 0) {
+      this.#commit(tokens.slice(0, last));
+      this.open = this.open.slice(lengthOf(tokens.slice(0, last)));
+    }
+    const token = tokens[last];
+    if (token?.type === "list" && token.items.length > LONG_LIST) {
+      const items = token.items.slice(0, -2); // the last but one may still become a loose one
+      this.#commit([{ ...token, items }]);
+      this.list = this.tail.previousElementSibling;
+      this.open = this.open.slice(lengthOf(items));
+    }
+    const opening = OPEN_FENCE.exec(this.open);
+    if (!opening) return false;
+    const text = document.createTextNode("");
+    this.tail.before(...decorated(make("pre", {}, make("code", {}, text)).outerTree()));
+    this.fence = { text, closing: new RegExp(`^ {0,3}${opening[1]}+[ \\t]*(?:\\n|$)`, "m") };
+    this.open = this.open.slice(opening[0].length);
+    return true;
+  }
+}
+
+/** @param {{raw: string}[]} tokens */
+const lengthOf = (tokens) => tokens.reduce((sum, { raw }) => sum + raw.length, 0);
