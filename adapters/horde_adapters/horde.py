@@ -104,15 +104,24 @@ class HordeClient:
 
     async def pool(self) -> PoolView:
         """Reads workers and models. Raises Lost for any answer that isn't the two lists."""
-        workers = await self._list(f"{native.WORKERS}?type=text")
-        models = await self._list(f"{native.MODELS}?type=text&model_state=all")
         try:
+            with trio.fail_after(POOL_WAIT.whole):
+                workers = await self._list(f"{native.WORKERS}?type=text")
+                models = await self._list(f"{native.MODELS}?type=text&model_state=all")
             return read_pool(workers, models)
         except native.UnreadableAnswer as error:
             raise Lost(True, str(error)) from error
+        except trio.TooSlowError as error:
+            raise Lost(True, f"no lists within {POOL_WAIT.whole:g} s") from error
 
     async def _list(self, target: str) -> bytes:
-        answer = await self._call("GET", target, self._own, POOL_WAIT)
+        try:
+            answer = await self._call("GET", target, self._own, POOL_WAIT)
+        except Lost as lost:
+            if not lost.opened:
+                raise
+            # A kept connection may be closed just as it is used; these reads may be repeated.
+            answer = await self._call("GET", target, self._own, POOL_WAIT)
         if answer.status != 200:
             raise Lost(True, f"{target} answered {answer.status}")
         return answer.body

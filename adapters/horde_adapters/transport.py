@@ -27,12 +27,6 @@ _ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = {
     httpcore.UnsupportedProtocol: httpx.UnsupportedProtocol,
 }
 
-# What a kept connection shows when the other side closed it while it lay idle.
-_STALE = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
-
-_REPEATABLE = ("GET", "DELETE")
-"""Methods that may be sent again on a new connection (RFC 9110 9.2.2; a submit never)."""
-
 
 @contextmanager
 def _translated(request: httpx.Request) -> Iterator[None]:
@@ -73,14 +67,7 @@ class LifoTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await self._close_aged()
-        if (kept := await self._take()) is not None:
-            try:
-                return await self._send(kept, request)
-            except _STALE:
-                if request.method not in _REPEATABLE:
-                    raise
-        # Also after a failure: the next kept one may be as stale.
-        return await self._send(self._connect(), request)
+        return await self._send(await self._take() or self._connect(), request)
 
     async def _send(
         self, connection: httpcore.AsyncHTTPConnection, request: httpx.Request

@@ -199,7 +199,8 @@ class Exchange:
             if status.done and not status.faulted and not status.cancelled:
                 return self._done(status)
         except UnreadableAnswer:
-            return self._unread(now, answer.retry_after())
+            # Every answer of a limited route has Retry-After; only these two mean it.
+            return self._unread(now, answer.retry_after() if answer.status in (429, 503) else None)
         self.status = status
         if status.faulted or status.cancelled:
             self._refuse(self._fault(status))
