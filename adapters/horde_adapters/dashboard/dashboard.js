@@ -99,14 +99,14 @@ function showWorkers(state) {
     const [word, tone] = standing(worker);
     const jobs = worker.jobs.map((job) => make("div", { className: "job", request: job.request_id },
       make("code", { text: short(job.request_id), title: job.request_id }),
-      make("span", { text: job.attempt > 1 ? `attempt ${job.attempt}` : "" , className: "wait" }),
-      make("span", { text: job.streamed ? `${job.streamed} characters streamed` : "generating" }),
+      ...(job.attempt > 1 ? [make("span", { text: `attempt ${job.attempt}`, className: "wait" })] : []),
+      make("span", { text: job.streamed ? `${job.streamed} characters` : "at work" }),
       make("span", { text: `${one(state.time - job.since)} s`, className: "number" })));
-    const done = `${worker.requests_fulfilled} done, ${worker.uncompleted_jobs} not; ${one(worker.kudos_rewards)} kudos`;
+    const done = `${worker.requests_fulfilled} done, ${worker.uncompleted_jobs} failed, ${one(worker.kudos_rewards)} kudos`;
     return make("div", { className: worker.online ? "card" : "card off" },
       make("h3", {}, make("span", { text: worker.name, title: worker.id }), make("span", { text: word, className: `badge ${tone}` })),
       make("p", { text: worker.models.join(", "), title: worker.models.join("\n"), className: "quiet" }),
-      make("p", { text: `${worker.performance}; ${done}`, title: done }), ...jobs);
+      make("p", { text: worker.performance }), make("p", { text: done, title: done }), ...jobs);
   }));
 }
 
@@ -114,7 +114,7 @@ function showCalls(calls) {
   const tone = (status) => (status >= 500 || status === 0 ? "bad" : status >= 400 ? "wait" : "good");
   fill("calls", calls.slice(-MOST_CALLS).reverse().map((call) => make("tr", { request: call.request_id },
     cell(one(call.at), "number"),
-    cell(`${call.method} ${call.path.replace("/api/v2", "")}`),
+    cell(`${call.method} ${call.path.replace("/api/v2", "").replace(`/${call.request_id}`, "")}`),
     make("td", { className: `number ${tone(call.status)}`, text: call.status || "cut" }),
     idCell(call.request_id))));
 }
