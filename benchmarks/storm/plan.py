@@ -12,7 +12,7 @@ import attrs
 from benchmarks.storm.asks import MODELS, OFFLINE, ask
 from horde_core.native import ANONYMOUS_KEY, FEATURES, GUARANTEES
 from horde_core.timing import Timing
-from horde_simulator.faults import FAULTS
+from horde_simulator.faults import CALLS, FAULTS
 from horde_simulator.scenario import FaultSpec, ModelSpec, Scenario, UserSpec, WorkerProfile
 
 HordeCallName = Literal["quote", "submit", "status", "cancel", "pool"]
@@ -215,7 +215,8 @@ def _fault(random: Random, number: int) -> FaultSpec:
 
 
 _WORKER_FAULTS: Final = tuple(row.where for row in FAULTS.values() if row.side == "worker")
-_CALL_FAULTS: Final = tuple(where for where in FAULTS if "." in where)
+# All of the storm's workers are built in: faults of a worker's calls would never strike.
+_CALL_FAULTS: Final = tuple(where for where in FAULTS if where.partition(".")[0] in (*CALLS, "any"))
 _OTHERS: Final = tuple(
     row.where for row in FAULTS.values() if row.side == "horde" and "." not in row.where
 )

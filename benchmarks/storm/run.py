@@ -236,7 +236,7 @@ class Driver:
 
     def _note_running(self, call: Call) -> None:
         request = self._runner.world.state.requests.get(call.path.rpartition("/")[2])
-        if request is not None and not request.over and not self.record.cut_short:
+        if request is not None and not request.over:
             self.record.cut_short = [
                 Running(job, job.streamed)
                 for job in request.latest_jobs()

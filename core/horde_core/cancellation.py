@@ -1,9 +1,14 @@
 """The deletion of a job that nobody waits for: once, and again only when the Horde failed."""
 
+from typing import Final
+
 from horde_core.events import Cancel
 from horde_core.native import HordeAnswer
 from horde_core.polling import NEVER
 from horde_core.timing import Timing
+
+GONE: Final = frozenset({200, 404})
+"""Statuses that tell the job is over. A Horde in maintenance refuses with a 400 and keeps it."""
 
 
 class Cancellation:
@@ -21,8 +26,8 @@ class Cancellation:
         return Cancel(request_id)
 
     def answered(self, answer: HordeAnswer, now: float) -> bool:
-        """Whether to try again: only after a rate limit or a fault of the Horde's own."""
-        if answer.status != 429 and answer.status < 500:
+        """Whether to try again: whenever the Horde didn't say that the job is over."""
+        if answer.status in GONE:
             return False
         return self.failed(now, answer.retry_after())
 

@@ -319,11 +319,18 @@ def _last_refusal(value: object) -> LastRefusal | None:
 
 
 def read_list(body: bytes) -> tuple[Mapping[str, Any], ...]:
-    """Reads an answer that is an array of objects. Raises UnreadableAnswer when it is no array."""
+    """Reads an answer that is an array of objects, leaving out entries that are none.
+
+    Raises UnreadableAnswer when it is no array, or one of other things: an unreadable list must
+    not be taken for an empty one, by which every model would be unknown.
+    """
     data = _json(body)
     if not isinstance(data, list):
         raise UnreadableAnswer("the answer is not a JSON array")
-    return objects_of(data)
+    objects = objects_of(data)
+    if data and not objects:
+        raise UnreadableAnswer("the answer is an array, but not of objects")
+    return objects
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

@@ -590,7 +590,12 @@ def test_leaving_after_the_end_is_nothing() -> None:
 
 @pytest.mark.parametrize(
     "failed",
-    [events.CancelLost(), events.CancelAnswered(answer(b"", 500))],
+    [
+        events.CancelLost(),
+        events.CancelAnswered(answer(b"", 500)),
+        # A Horde in maintenance answers 400 and keeps the job.
+        events.CancelAnswered(answer({"message": "later", "rc": "MaintenanceMode"}, 400)),
+    ],
 )
 def test_a_failed_cancel_is_tried_three_times(failed: events.Event) -> None:
     """After 1 and 2 s; a job left behind would cost its owner kudos."""

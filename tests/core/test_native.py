@@ -122,10 +122,13 @@ def test_a_quote() -> None:
 
 
 def test_a_list() -> None:
-    """Entries that aren't objects are left out; no array is no list."""
+    """Entries that aren't objects are left out; no array is no list, nor is one of other things."""
     assert read_list(b'[{"a": 1}, 5]') == ({"a": 1},)
     with pytest.raises(UnreadableAnswer):
         read_list(b"{}")
+    with pytest.raises(UnreadableAnswer):
+        read_list(b'["this", "is", "not", "what", "you", "expect"]')
+    assert read_list(b"[]") == ()
 
 
 def test_errors() -> None:

@@ -5,12 +5,22 @@ from typing import Any
 
 import pytest
 
-from core.following import a_request, answered, begun, chunks, headers, read, sent, text_of
-from core.horde_bodies import MODEL, REQUEST_ID, done, generation, progress
+from core.following import (
+    a_request,
+    answered,
+    begun,
+    chunks,
+    headers,
+    new_exchange,
+    read,
+    sent,
+    text_of,
+)
+from core.horde_bodies import MODEL, REQUEST_ID, answer, done, generation, progress, receipt, view
 from horde_core import events, sse
 from horde_core.chat import ResponseFormat, Tool, ToolChoice
 from horde_core.errors import to_json
-from horde_core.events import SendBytes
+from horde_core.events import SendBytes, SendHead
 from horde_core.reply import fingerprint
 
 STREAM = a_request(stream=True)
@@ -68,6 +78,19 @@ def test_a_buffered_text_reply_has_four_chunks() -> None:
         same = ("id", "created", "model", "system_fingerprint")
         assert [event[key] for key in same] == [role[key] for key in same]
         assert "error" not in event
+
+
+def test_a_reply_that_is_there_at_the_first_read_opens_its_stream() -> None:
+    """A quick worker may be done by then: the head goes out all the same, with the whole reply."""
+    exchange = new_exchange(STREAM)
+    exchange.handle(events.Arrived(), 0.0)
+    exchange.handle(events.PoolRead(view(MODEL), fresh=False), 0.0)
+    exchange.handle(events.SubmitAnswered(receipt()), 0.0)
+    effects = exchange.handle(events.StatusAnswered(answer(done())), 0.0)
+    assert headers(effects)["content-type"] == "text/event-stream; charset=utf-8"
+    assert isinstance(effects[0], SendHead)
+    assert chunks(sent(effects))[-1] == "[DONE]"
+    assert exchange.ended
 
 
 def test_without_include_usage_there_is_no_usage_key() -> None:
