@@ -18,7 +18,8 @@ from horde_simulator.scenario import FaultSpec, ModelSpec, Scenario, UserSpec, W
 HordeCallName = Literal["quote", "submit", "status", "cancel", "pool"]
 
 RICH_KEY: Final = "rich-key"
-_KEYS: Final = (RICH_KEY, RICH_KEY, RICH_KEY, "thin-key", "poor-key", ANONYMOUS_KEY, "nobody's-key")
+_KEYS: Final = (*(RICH_KEY,) * 8, *("thin-key",) * 4, *("poor-key",) * 3, *(ANONYMOUS_KEY,) * 4)
+_NOBODYS_KEY: Final = "nobodys-key"
 _USERS: Final = (
     UserSpec(RICH_KEY, "Rich", 1_000_000.0, trusted=True),
     UserSpec("thin-key", "Thin", 400.0),
@@ -88,9 +89,10 @@ def plan_of(seed: int) -> Plan:
     """The plan of a seed; the same in every process."""
     random = Random(f"storm {seed}")
     lasts = random.choice((5.0, 20.0, 60.0))
+    wordy = random.random() < 0.15
     drain_at = random.uniform(1.0, lasts + 10.0) if random.random() < 0.15 else None
     clients = tuple(
-        _client(Random(f"client {number} of storm {seed}"), number, lasts)
+        _client(Random(f"client {number} of storm {seed}"), number, lasts, wordy)
         for number in range(random.choice((4, 12, 30, 60)))
     )
     if drain_at is not None:
@@ -121,8 +123,8 @@ def _timing(random: Random) -> Timing:
     )
 
 
-def _client(random: Random, number: int, lasts: float) -> Client:
-    kind, body = ask(random, number)
+def _client(random: Random, number: int, lasts: float, wordy: bool) -> Client:
+    kind, body = ask(random, number, wordy)
     leaves = None
     if random.random() < 0.25:
         leaves = random.choice((random.uniform(0.0, 0.3), random.uniform(0.0, 12.0)))
@@ -134,7 +136,7 @@ def _client(random: Random, number: int, lasts: float) -> Client:
         at=random.uniform(0.0, lasts),
         kind=kind,
         body=body,
-        key=random.choice(_KEYS),
+        key=_NOBODYS_KEY if random.random() < 0.03 else random.choice(_KEYS),
         leaves_after=leaves,
         operation_key=f"{random.getrandbits(128):032x}",
         open_streams=random.choice((1, 50, 400, 2000)),
@@ -172,9 +174,9 @@ def _worker(random: Random, number: int) -> WorkerProfile:
     able = random.random()
     features: tuple[str, ...] = ("progress",)
     guarantees: tuple[str, ...] = ("no_prompt_trim",)
-    if able < 0.6:
+    if able < 0.75:
         features, guarantees = FEATURES, GUARANTEES
-    elif able < 0.8:
+    elif able < 0.85:
         features = tuple(random.sample(FEATURES, random.randint(0, len(FEATURES))))
         guarantees = tuple(random.sample(GUARANTEES, random.randint(0, len(GUARANTEES))))
     comes_late = random.random() < 0.15

@@ -141,7 +141,9 @@ _RETRY = _number("seconds", 2.0, "what `Retry-After` says")
 _CUT = _number("bytes", 0.0, "how much of the response goes out before the cut")
 
 CALLS: Final = ("submit", "status", "cancel", "workers", "models")
-"""The calls of a front that a fault can hit; `any` stands for all of them."""
+"""The calls of a front that a fault can hit."""
+WORKER_CALLS: Final = ("pop", "progress", "worker_submit")
+"""The calls of an external worker that a fault can hit; `any` stands for these and a front's."""
 
 _CALL_FAULTS: Final[Mapping[str, tuple[str, tuple[FaultOption, ...]]]] = {
     "error_500": ("500 with a Horde error", (_EFFECT,)),
@@ -196,7 +198,7 @@ _HORDE_FAULTS = (
         FaultKind(
             f"{call}.{kind}", "horde", does, "polls" if call == "status" else "chances", options
         )
-        for call in (*CALLS, "any")
+        for call in (*CALLS, *WORKER_CALLS, "any")
         for kind, (does, options) in _CALL_FAULTS.items()
     ),
 )
@@ -301,13 +303,18 @@ class FaultPlan:
         return None
 
     def strike_call(
-        self, call: str, *, model: str | None = None, count: float = 0.0
+        self,
+        call: str,
+        *,
+        model: str | None = None,
+        worker: str | Sequence[str] | None = None,
+        count: float = 0.0,
     ) -> FaultSpec | None:
         """The first fault of any kind that strikes this call: `where` ends in its kind."""
         if not self._armed:
             return None
         for kind in CALL_FAULTS:
-            struck = self.strike(f"{call}.{kind}", model=model, count=count)
+            struck = self.strike(f"{call}.{kind}", model=model, worker=worker, count=count)
             if struck is not None:
                 return struck
         return None

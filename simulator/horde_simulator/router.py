@@ -11,6 +11,7 @@ from horde_simulator import desk, distortion, intake, models
 from horde_simulator.activation import Pending
 from horde_simulator.call import Answer, Call, FetchedImage, ImageFetch
 from horde_simulator.ending import cancel, expire
+from horde_simulator.faults import WORKER_CALLS
 from horde_simulator.images import content_type
 from horde_simulator.journal import Journal
 from horde_simulator.payload import read_object
@@ -34,6 +35,9 @@ _FAULTED: Final[Mapping[str, str]] = {
     "workers": "workers",
     "models": "models",
     "model": "models",
+    "pop": "pop",
+    "progress": "progress",
+    "worker_submit": "worker_submit",
 }
 # What the verdict follows, in its words.
 _GRADED: Final[Mapping[str, Asked]] = {"submit": "submit", "status": "status", "cancel": "cancel"}
@@ -144,10 +148,22 @@ class Router:
         name = _FAULTED.get(visit.name)
         if name is None:
             return None
+        if name in WORKER_CALLS:
+            model, worker = self._worker_of(visit)
+            return self._state.faults.strike_call(name, model=model, worker=worker)
         request = self._state.requests.get(visit.subject)
         polls = 0 if request is None else request.polls
         model = _model_of(visit) if request is None else request.demand.models[0]
         return self._state.faults.strike_call(name, model=model, count=polls)
+
+    def _worker_of(self, visit: _Visit) -> tuple[str | None, str | None]:
+        """The model and the worker's name that a worker's call is about, where it says so."""
+        if visit.name == "pop":
+            name = visit.peek("name")
+            return None, name if isinstance(name, str) else None
+        job_id = visit.peek("id")
+        job = self._state.jobs.get(job_id) if isinstance(job_id, str) else None
+        return (None, None) if job is None else (job.model, job.worker.name)
 
     def _refused(self, visit: _Visit, error: HordeError) -> Answer:
         if visit.name in _GRADED and "errors" in error.body:

@@ -18,6 +18,7 @@ CALL_WORDS = """
 error_500 html_502 truncated_json wrong_json slow cut_before cut_after rate_limited
 rate_limited_with_rc maintenance key_revoked
 """
+WORKERS_CALLS = ["pop", "progress", "worker_submit"]
 ON_WORKERS = WORKER_WORDS.split()
 ON_CALLS = CALL_WORDS.split()
 OTHERS = ["stale_eligibility", "stale_check_in", "fields_missing", "expiry"]
@@ -29,7 +30,7 @@ def plan(*specs: FaultSpec, seed: int = 1) -> FaultPlan:
 
 def test_every_fault_of_the_contract_has_a_row() -> None:
     """No more and no fewer; calls are crossed with kinds, `any` included."""
-    where = ("submit", "status", "cancel", "workers", "models", "any")
+    where = ["submit", "status", "cancel", "workers", "models", "any", *WORKERS_CALLS]
     calls = [f"{call}.{kind}" for call in where for kind in ON_CALLS]
     assert {*ON_WORKERS, *calls, *OTHERS} == set(FAULTS)
     assert all(FAULTS[where].side == "worker" for where in ON_WORKERS)
