@@ -88,9 +88,10 @@ class Exchange:
         Raises WrongEvent, and changes nothing, for an event that can't happen in this state.
         """
         kind = type(event)
-        if kind not in TABLE[self.state]:
+        handler = _HANDLERS.get((self.state, kind))
+        if handler is None:
             raise WrongEvent(f"{kind.__name__} in state {self.state.value}")
-        outcome = _HANDLERS[self.state, kind](self, event, now)
+        outcome = handler(self, event, now)
         self.state = next_state(self.state, kind, outcome)
         effects, self._effects = self._effects, []
         return effects

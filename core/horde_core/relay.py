@@ -102,7 +102,11 @@ class Relay:
         """When the next piece is due; None while nothing waits or no chunk may go out yet."""
         if self.served is None and not (self._tracks[0].queue and self._tracks[0].served):
             return None
-        return min((track.queue[0][0] for track in self._tracks if track.queue), default=None)
+        soonest = None
+        for track in self._tracks:
+            if track.queue and (soonest is None or track.queue[0][0] < soonest):
+                soonest = track.queue[0][0]
+        return soonest
 
     def tail(self) -> str:
         """The query that asks the status for what hasn't come yet."""

@@ -71,7 +71,10 @@ class Response:
 
     def text(self, pieces: Sequence[Piece], served: Served) -> list[Effect]:
         """Pieces of a live reply, all that are due in one send."""
-        chunks = self._served_chunks(served.model, fingerprint(served.worker_id, served.model))
+        # Once the worker is known, this is the way of every chunk: nothing here is found out anew.
+        chunks = self._chunks or self._served_chunks(
+            served.model, fingerprint(served.worker_id, served.model)
+        )
         return [SendBytes(self._encode(chunks, pieces))]
 
     def finish(self, reply: Reply, rest: Sequence[Piece]) -> list[Effect]:
