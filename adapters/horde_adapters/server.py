@@ -5,6 +5,7 @@ goes on after its answer is enough), doesn't return while a client refuses to re
 door before those who knock can be told to come back later.  Its connections are what we want.
 """
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
+from hypercorn.events import Event, RawData
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.lifespan import Lifespan
@@ -26,6 +28,9 @@ from horde_adapters.settings import Limits
 
 LAST_WORDS = 0.2
 """Seconds that connections get to close by themselves at the end."""
+
+WRITES_IN_A_ROW = 16
+"""A connection lets the others run after so many sends that didn't have to wait."""
 
 App = Callable[..., Awaitable[None]]
 
@@ -101,6 +106,8 @@ class _Connection(TCPServer):
         super().__init__(app, config, context, state, stream)
         self._limits = limits
         self._known = known
+        self._socket = stream.socket if isinstance(stream, trio.SocketStream) else None
+        self._written_at_once = 0
 
     async def run(self) -> None:
         self._known.add(self)
@@ -134,6 +141,25 @@ class _Connection(TCPServer):
                 pipelined=self._limits.pipelined,
             )
         self._protocol = wrapper
+
+    async def protocol_send(self, event: Event) -> None:
+        """As hypercorn's, but for what the kernel takes at once, which is nearly always.
+
+        A lock, a shielded scope and two checkpoints a send are most of what hypercorn spends on one
+        (measured: 216 function calls, 40 this way), and needed only where a send has to wait.
+        """
+        if type(event) is RawData and self._socket is not None and not self.send_lock.locked():
+            try:
+                written = os.write(self._socket.fileno(), event.data)
+            except OSError:  # full, or gone: the waiting way finds out which
+                written = 0
+            if written == len(event.data):
+                self._written_at_once += 1
+                if self._written_at_once % WRITES_IN_A_ROW == 0:
+                    await trio.lowlevel.cancel_shielded_checkpoint()
+                return
+            event = RawData(data=event.data[written:])
+        await super().protocol_send(event)
 
     async def break_off(self, last: bytes = b"") -> None:
         """Sends some bytes as they are and closes, in the midst of whatever is going on."""
