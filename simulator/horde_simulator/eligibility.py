@@ -3,7 +3,7 @@
 Requests with the same demand form one bucket of the queue, so a verdict is made once for all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -138,7 +138,7 @@ class Standing:
         return any(worker.id not in avoid for worker in self.eligible)
 
 
-def standing_of(demand: Demand, online: list[Worker]) -> Standing:
+def standing_of(demand: Demand, online: Sequence[Worker]) -> Standing:
     """The standing of a demand.
 
     Args:

@@ -146,8 +146,8 @@ def _fit(state: State, submission: Submission) -> Fitted:
         tools_length(submission),
         max_length=submission.params.max_length,
         max_context_length=submission.params.max_context_length,
-        largest_length=max((w.max_length for w in online), default=None),
-        largest_context=max((w.max_context_length for w in online), default=None),
+        largest_length=online.largest_length,
+        largest_context=online.largest_context,
         how=submission.context_fit,
     )
 
@@ -189,7 +189,7 @@ def _answer(state: State, request: Request, max_length: int, *, existing: bool) 
         "kudos": request.quote,
         "existing": existing,
         "expires_in": int(request.expires_at - state.now),
-        "message": None if state.registry.online(request.demand.models) else _NO_WORKER,
+        "message": None if state.registry.online(request.demand.models).workers else _NO_WORKER,
         "warnings": [],
         "max_length": max_length,
         "max_context_length": request.demand.max_context_length,

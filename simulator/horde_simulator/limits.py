@@ -1,6 +1,6 @@
 """The Horde's rate limits: fixed windows that take the time as an argument."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import ceil
 from typing import Final, Literal
 
@@ -36,6 +36,7 @@ _ANONYMOUS_PER_KEY: Final = Rule(60, 1)
 _STATUS: Final = Rule(60, 60)
 _WORKER: Final = Rule(60, 1)
 _OTHER: Final = Rule(90, 60)
+_WORKER_CALLS: Final = ("pop", "progress", "worker_submit")
 
 
 class Window:
@@ -74,8 +75,14 @@ class Limiter:
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
-        self._windows: dict[tuple[str, Rule], Window] = {}
         self._headers: dict[tuple[int, int, int, int], tuple[tuple[str, str], ...]] = {}
+        if mode == "off":
+            return
+        self._submit_by_address = Window(_SUBMIT_PER_ADDRESS[mode])
+        self._submit_by_key = Window(_SUBMIT_PER_KEY[mode])
+        self._submit_anonymous = Window(_ANONYMOUS_PER_KEY)
+        self._by_subject = {call: Window(_STATUS) for call in ("status", "cancel")}
+        self._by_address = {call: Window(_WORKER) for call in _WORKER_CALLS}
 
     def check(
         self, call: str, *, address: str, key: str, subject: str, now: float
@@ -89,35 +96,34 @@ class Limiter:
         """
         if self.mode == "off":
             return ()
-        tightest: Window | None = None
-        least = 0
-        for rule, who in self._rules(call, address, key, subject):
-            window = self._windows.get((call, rule))
-            if window is None:
-                window = self._windows[call, rule] = Window(rule)
-            left = window.hit(who, now)
-            if tightest is None or left < least:
-                tightest, least = window, left
-            if left < 0:
-                break
-        if tightest is None:
-            return ()
-        headers = self._headers_of(tightest, max(0, least), now)
-        if least < 0:
-            error = HordeError(429, {"message": tightest.rule.text})
+        if call == "submit":
+            window, left = self._submitted(address, key, now)
+        else:
+            by_subject = self._by_subject.get(call)
+            window = by_subject or self._window(call)
+            left = window.hit(address if by_subject is None else subject, now)
+        headers = self._headers_of(window, max(0, left), now)
+        if left < 0:
+            error = HordeError(429, {"message": window.rule.text})
             error.headers = headers
             raise error
         return headers
 
-    def _rules(self, call: str, address: str, key: str, subject: str) -> Sequence[tuple[Rule, str]]:
-        if call == "status" or call == "cancel":
-            return ((_STATUS, subject),)
-        if call == "submit":
-            per_key = _ANONYMOUS_PER_KEY if key == ANONYMOUS_KEY else _SUBMIT_PER_KEY[self.mode]
-            return ((_SUBMIT_PER_ADDRESS[self.mode], address), (per_key, key))
-        if call in _WORKER_CALLS:
-            return ((_WORKER, address),)
-        return ((_OTHER, address),)
+    def _submitted(self, address: str, key: str, now: float) -> tuple[Window, int]:
+        """The tighter of the two windows of a submit: what the first refuses, the second misses."""
+        by_address = self._submit_by_address
+        left = by_address.hit(address, now)
+        if left < 0:
+            return by_address, left
+        by_key = self._submit_anonymous if key == ANONYMOUS_KEY else self._submit_by_key
+        left_of_key = by_key.hit(key, now)
+        return (by_key, left_of_key) if left_of_key < left else (by_address, left)
+
+    def _window(self, call: str) -> Window:
+        window = self._by_address.get(call)
+        if window is None:
+            window = self._by_address[call] = Window(_OTHER)
+        return window
 
     def _headers_of(self, window: Window, left: int, now: float) -> tuple[tuple[str, str], ...]:
         reset = window.resets_in(now)
@@ -133,6 +139,3 @@ class Limiter:
                 ("retry-after", str(reset)),
             )
         return headers
-
-
-_WORKER_CALLS: Final = frozenset({"pop", "progress", "worker_submit"})

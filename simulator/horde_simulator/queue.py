@@ -38,12 +38,11 @@ class Bucket:
     """The standing that the present one has replaced, at `replaced_at`."""
     replaced_at: float = 0.0
 
-    def head(self) -> Request:
-        """The first of the waiting requests; there must be one."""
+    def tidy(self) -> None:
+        """Drops from the top what waits no more, or elsewhere: the top is the first that waits."""
         heap = self.heap
-        while heap[0][1].bucket is not self or not heap[0][1].waiting:
+        while heap and (heap[0][1].bucket is not self or not heap[0][1].waiting):
             heappop(heap)
-        return heap[0][1]
 
 
 class Queue:
@@ -100,6 +99,7 @@ class Queue:
         self.requests -= 1
         bucket.requests -= 1
         del self._by_place[request.place]
+        bucket.tidy()
         if bucket.requests == 0:
             bucket.heap.clear()
             for model in bucket.demand.models:
@@ -135,15 +135,19 @@ class Queue:
             self.line(model).change(request.place, jobs, tokens)
 
     def first(
-        self, models: tuple[str, ...], shortfall: Callable[[Bucket], str | None]
+        self,
+        models: tuple[str, ...],
+        verdicts: dict[Bucket, str | None],
+        judge: Callable[[Bucket], str | None],
     ) -> tuple[Request | None, dict[str, int]]:
         """The first request that a worker can serve, and how many it can't, by reason.
 
         Args:
             models: those that the worker serves.
-            shortfall: why the worker can't serve a bucket's demand, None when it can.
+            verdicts: why it can't serve which buckets, as far as that is known; added to.
+            judge: the same for a bucket that isn't known yet; None when it can.
         """
-        found: Request | None = None
+        found: tuple[Place, Request] | None = None
         skipped: dict[str, int] = {}
         looked_at = 0
         seen: set[Bucket] = set()
@@ -154,16 +158,19 @@ class Queue:
                         continue
                     seen.add(bucket)
                 looked_at += bucket.requests
-                reason = shortfall(bucket)
+                try:
+                    reason = verdicts[bucket]
+                except KeyError:
+                    reason = verdicts[bucket] = judge(bucket)
                 if reason is not None:
                     skipped[reason] = skipped.get(reason, 0) + bucket.requests
                     continue
-                head = bucket.head()
-                if found is None or head.place < found.place:
-                    found = head
+                top = bucket.heap[0]
+                if found is None or top < found:
+                    found = top
         if self.requests > looked_at:
             skipped["models"] = self.requests - looked_at
-        return found, skipped
+        return (None if found is None else found[1]), skipped
 
     def nearest(self, model: str, most: int) -> list[Request]:
         """The first requests waiting for a model, at most so many."""

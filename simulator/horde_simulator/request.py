@@ -137,7 +137,9 @@ class Request:
 
     def latest_jobs(self) -> "list[Job]":
         """The last attempt at each reply, by index."""
-        latest = {job.index: job for job in self.jobs or ()}
+        if not self.jobs or len(self.jobs) == 1:
+            return self.jobs or []
+        latest = {job.index: job for job in self.jobs}
         return [latest[index] for index in sorted(latest)]
 
     def attempt_of(self, index: int) -> int:

@@ -65,7 +65,7 @@ class State:
         """How a bucket's demand stands with the workers now online."""
         version = self.registry.version
         if bucket.standing is None or bucket.standing_of != version:
-            fresh = standing_of(bucket.demand, self.registry.online(bucket.demand.models))
+            fresh = standing_of(bucket.demand, self.registry.online(bucket.demand.models).workers)
             if bucket.standing is not None:
                 bucket.before = bucket.standing
                 bucket.replaced_at = self.now
@@ -82,20 +82,18 @@ class State:
 
     def shortfall(self, worker: Worker, bucket: Bucket) -> str | None:
         """Why a worker isn't handed requests of a bucket; None when it is."""
-        return self.judge_of(worker)(bucket)
-
-    def judge_of(self, worker: Worker) -> Callable[[Bucket], str | None]:
-        """The same for one worker and many buckets; good until something changes."""
         verdicts = self.registry.verdicts(worker)
+        if bucket not in verdicts:
+            verdicts[bucket] = self._shortfall(worker, bucket)
+        return verdicts[bucket]
+
+    def first_for(self, worker: Worker) -> tuple[Request | None, dict[str, int]]:
+        """The first waiting request that a worker can serve, and those skipped by reason."""
 
         def judge(bucket: Bucket) -> str | None:
-            try:
-                return verdicts[bucket]
-            except KeyError:
-                reason = verdicts[bucket] = self._shortfall(worker, bucket)
-                return reason
+            return self._shortfall(worker, bucket)
 
-        return judge
+        return self.queue.first(worker.models, self.registry.verdicts(worker), judge)
 
     def _shortfall(self, worker: Worker, bucket: Bucket) -> str | None:
         reason = shortfall(worker, bucket.demand)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from math import ceil
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 import orjson
 
@@ -26,15 +25,17 @@ def read_offsets(query: str) -> Offsets:
         return {}
     offsets: dict[int, tuple[int, int]] = {}
     content = reasoning = 0
-    for name, value in parse_qsl(query):
+    # Digits and colons are all that counts: nothing of it needs percent-decoding but the colon.
+    for pair in query.replace("%3A", ":").replace("%3a", ":").split("&"):
+        name, _, value = pair.partition("=")
         if name == "content_from":
             content = _offset(value)
         elif name == "reasoning_from":
             reasoning = _offset(value)
         elif name == "from":
-            index, *tails = [_offset(part) for part in value.split(":")]
-            if len(tails) == 2:
-                offsets[index] = (tails[0], tails[1])
+            parts = value.split(":")
+            if len(parts) == 3:
+                offsets[_offset(parts[0])] = (_offset(parts[1]), _offset(parts[2]))
     if content or reasoning:
         offsets[0] = (content, reasoning)
     return offsets

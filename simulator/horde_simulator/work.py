@@ -35,7 +35,7 @@ def pop(state: State, worker: Worker) -> tuple[Job | None, dict[str, int]]:
     Returns:
         The job, and how many requests were skipped by reason.
     """
-    request, skipped = state.queue.first(worker.models, state.judge_of(worker))
+    request, skipped = state.first_for(worker)
     return (None if request is None else take(state, worker, request)), skipped
 
 

@@ -86,6 +86,16 @@ class Worker:
         }
 
 
+@attrs.frozen
+class Online:
+    """The workers that are online for some models, in the order of their coming."""
+
+    workers: tuple[Worker, ...]
+    largest_length: int | None
+    """The largest `max_length` that one of them declares; None without any."""
+    largest_context: int | None
+
+
 class Registry:
     """All workers by id and name. `version` rises whenever what they can serve changes."""
 
@@ -93,7 +103,7 @@ class Registry:
         self.by_id: dict[str, Worker] = {}
         self._by_name: dict[str, Worker] = {}
         self._by_model: dict[str, list[Worker]] = {}
-        self._online: dict[tuple[str, ...], list[Worker]] = {}
+        self._online: dict[tuple[str, ...], Online] = {}
         self.version = 0
         self.on_change: Callable[[], None] = lambda: None
 
@@ -140,14 +150,19 @@ class Registry:
         """Every worker that serves a model, online or not, in the order of their coming."""
         return self._by_model.get(model, [])
 
-    def online(self, models: tuple[str, ...]) -> list[Worker]:
-        """The workers online that serve one of these models; not to be changed."""
+    def online(self, models: tuple[str, ...]) -> "Online":
+        """The workers online that serve one of these models."""
         found = self._online.get(models)
         if found is None:
             seen: dict[str, Worker] = {}
             for model in models:
                 seen.update((w.id, w) for w in self.serving(model) if w.online)
-            found = self._online[models] = list(seen.values())
+            workers = tuple(seen.values())
+            found = self._online[models] = Online(
+                workers=workers,
+                largest_length=max((w.max_length for w in workers), default=None),
+                largest_context=max((w.max_context_length for w in workers), default=None),
+            )
         return found
 
     def set_online(self, worker: Worker, online: bool, now: float) -> None:
