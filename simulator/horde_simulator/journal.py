@@ -25,10 +25,6 @@ class JournalEntry:
     key: str | None
     request_id: str | None
 
-    def size(self) -> int:
-        """About how many bytes the entry holds."""
-        return _ENTRY_OVERHEAD + len(self.path) + len(self.method) + len(self.request_id or "")
-
 
 @attrs.define(eq=False)
 class Journal:
@@ -36,28 +32,30 @@ class Journal:
 
     max_calls: int = 1000
     max_bytes: int = 512 * 1024
-    _entries: deque[JournalEntry] = attrs.field(factory=deque, init=False)
+    _entries: deque[tuple[JournalEntry, int]] = attrs.field(factory=deque, init=False)
     _bytes: int = attrs.field(default=0, init=False)
     _seq: int = attrs.field(default=0, init=False)
 
     def record(self, at: float, call: Call, status: int, request_id: str | None) -> None:
         """Notes a call with the status that it got (0: the connection was cut unanswered)."""
-        key = next((value for name, value in call.headers if name == "apikey"), None)
-        path = call.path.replace(key, REDACTED) if key else call.path
+        key = None
+        for name, value in call.headers:
+            if name == "apikey":
+                key = value
+                break
+        path = call.path
+        if key and key in path:
+            path = path.replace(key, REDACTED)
+        path = path[:_LONGEST_PATH]
+        method = call.method[:10]
         self._seq += 1
-        entry = JournalEntry(
-            seq=self._seq,
-            at=at,
-            method=call.method[:10],
-            path=path[:_LONGEST_PATH],
-            status=status,
-            key=None if key is None else REDACTED,
-            request_id=request_id,
-        )
-        self._entries.append(entry)
-        self._bytes += entry.size()
+        shown = None if key is None else REDACTED
+        entry = JournalEntry(self._seq, at, method, path, status, shown, request_id)
+        size = _ENTRY_OVERHEAD + len(path) + len(method) + len(request_id or "")
+        self._entries.append((entry, size))
+        self._bytes += size
         while len(self._entries) > self.max_calls or self._bytes > self.max_bytes:
-            self._bytes -= self._entries.popleft().size()
+            self._bytes -= self._entries.popleft()[1]
 
     def clear(self) -> None:
         """Forgets all calls; the numbering goes on."""
@@ -66,4 +64,4 @@ class Journal:
 
     def document(self) -> dict[str, Any]:
         """The journal as `GET /_sim/journal` answers it."""
-        return {"calls": [attrs.asdict(entry) for entry in self._entries]}
+        return {"calls": [attrs.asdict(entry) for entry, _ in self._entries]}
