@@ -5,7 +5,7 @@ It goes beneath `httpx.AsyncClient`, to a transport: nothing here follows redire
 """
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import attrs
 import httpx
@@ -28,6 +28,8 @@ class Caller:
 
     key: str
     agent: str
+    address: str | None = None
+    """Whose, for a Horde that takes the front's word for it."""
 
 
 @attrs.define
@@ -76,13 +78,29 @@ def horde_origin(url: str) -> httpx.URL:
     return parsed
 
 
+Called = Callable[[str, str, float], None]
+"""Told of each call: what it asked, how it ended (`2xx`, `429`, `unopened`, `lost` …), seconds."""
+
+
 class HordeClient:
-    """Calls one Horde. `agent` is the front's own Client-Agent, for calls that serve no user."""
+    """Calls one Horde. `agent` is the front's own Client-Agent, for calls that serve no user.
+
+    With `service_authorization`, what the Horde knows this service by, each call for a user tells
+    the user's address as well, so that the Horde's limits by address are theirs, each his own.
+    """
 
     def __init__(
-        self, url: str, *, agent: str, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        url: str,
+        *,
+        agent: str,
+        service_authorization: str = "",
+        transport: httpx.AsyncBaseTransport | None = None,
+        called: Called = lambda _call, _outcome, _seconds: None,
     ) -> None:
         self.url = horde_origin(url)
+        self._service_authorization = service_authorization
+        self._called = called
         self._own = Caller(native.ANONYMOUS_KEY, agent)
         if transport is None:
             context = ssl.create_default_context() if self.url.scheme == "https" else None
@@ -90,49 +108,76 @@ class HordeClient:
         self._transport = transport
 
     async def submit(self, body: bytes, caller: Caller) -> HordeAnswer:
-        """Submits a job, or asks for a quote when the body says `dry_run`. Raises Lost."""
-        return await self._call("POST", native.SUBMIT, caller, SUBMIT_WAIT, body)
+        """Submits a job. Raises Lost."""
+        return await self._call("submit", "POST", native.SUBMIT, caller, SUBMIT_WAIT, body)
+
+    async def quote(self, body: bytes, caller: Caller) -> HordeAnswer:
+        """Asks what a job would cost; the body says `dry_run`. Raises Lost."""
+        return await self._call("quote", "POST", native.SUBMIT, caller, SUBMIT_WAIT, body)
 
     async def status(self, request_id: str, query: str, caller: Caller) -> HordeAnswer:
         """Reads a request's status; `query` asks for a tail. Raises Lost."""
         path = f"{native.STATUS}/{request_id}"
-        return await self._call("GET", f"{path}?{query}" if query else path, caller, STATUS_WAIT)
+        target = f"{path}?{query}" if query else path
+        return await self._call("status", "GET", target, caller, STATUS_WAIT)
 
     async def cancel(self, request_id: str, caller: Caller) -> HordeAnswer:
         """Deletes a request. Raises Lost."""
-        return await self._call("DELETE", f"{native.STATUS}/{request_id}", caller, CANCEL_WAIT)
+        path = f"{native.STATUS}/{request_id}"
+        return await self._call("cancel", "DELETE", path, caller, CANCEL_WAIT)
 
     async def pool(self) -> PoolView:
         """Reads workers and models. Raises Lost for any answer that isn't the two lists."""
         try:
             with trio.fail_after(POOL_WAIT.whole):
-                workers = await self._list(f"{native.WORKERS}?type=text")
-                models = await self._list(f"{native.MODELS}?type=text&model_state=all")
+                workers = await self._list("workers", f"{native.WORKERS}?type=text")
+                models = await self._list("models", f"{native.MODELS}?type=text&model_state=all")
             return read_pool(workers, models)
         except native.UnreadableAnswer as error:
             raise Lost(True, str(error)) from error
         except trio.TooSlowError as error:
             raise Lost(True, f"no lists within {POOL_WAIT.whole:g} s") from error
 
-    async def _list(self, target: str) -> bytes:
+    async def _list(self, call: str, target: str) -> bytes:
         try:
-            answer = await self._call("GET", target, self._own, POOL_WAIT)
+            answer = await self._call(call, "GET", target, self._own, POOL_WAIT)
         except Lost as lost:
             if not lost.opened:
                 raise
             # A kept connection may be closed just as it is used; these reads may be repeated.
-            answer = await self._call("GET", target, self._own, POOL_WAIT)
+            answer = await self._call(call, "GET", target, self._own, POOL_WAIT)
         if answer.status != 200:
             raise Lost(True, f"{target} answered {answer.status}")
         return answer.body
 
     async def _call(
-        self, method: str, target: str, caller: Caller, wait: Wait, body: bytes | None = None
+        self,
+        call: str,
+        method: str,
+        target: str,
+        caller: Caller,
+        wait: Wait,
+        body: bytes | None = None,
+    ) -> HordeAnswer:
+        began = trio.current_time()
+        outcome = "lost"
+        try:
+            answer = await self._answer(method, target, caller, wait, body)
+            outcome = "429" if answer.status == 429 else f"{answer.status // 100}xx"
+        except Lost as lost:
+            outcome = "lost" if lost.opened else "unopened"
+            raise
+        finally:
+            self._called(call, outcome, trio.current_time() - began)
+        return answer
+
+    async def _answer(
+        self, method: str, target: str, caller: Caller, wait: Wait, body: bytes | None
     ) -> HordeAnswer:
         request = httpx.Request(
             method,
             self.url.join(target),
-            headers=_headers(caller, json=body is not None),
+            headers=self._headers(caller, json=body is not None),
             content=body,
             extensions=dict(wait.extensions()),
         )
@@ -151,27 +196,37 @@ class HordeClient:
             raise Lost(True, f"no whole answer within {wait.whole:g} s") from error
         return HordeAnswer(response.status_code, dict(response.headers.items()), content)
 
+    def _headers(self, caller: Caller, *, json: bool) -> list[tuple[bytes, bytes]]:
+        # Bytes, as all values are Latin-1 by then and httpx would encode text as it sees fit.
+        headers = [
+            (b"apikey", caller.key.encode("latin-1")),
+            (b"client-agent", caller.agent.encode("latin-1")),
+            (b"accept", b"application/json"),
+        ]
+        if self._service_authorization and caller.address is not None:
+            headers += [
+                (b"proxy-authorization", self._service_authorization.encode("latin-1")),
+                (b"proxied-for", caller.address.encode("latin-1")),
+            ]
+        return [*headers, (b"content-type", b"application/json")] if json else headers
+
     async def aclose(self) -> None:
         """Closes idle connections."""
         await self._transport.aclose()
 
 
-def _headers(caller: Caller, *, json: bool) -> list[tuple[bytes, bytes]]:
-    # Bytes, as both values are Latin-1 by then and httpx would encode text as it sees fit.
-    headers = [
-        (b"apikey", caller.key.encode("latin-1")),
-        (b"client-agent", caller.agent.encode("latin-1")),
-        (b"accept", b"application/json"),
-    ]
-    return [*headers, (b"content-type", b"application/json")] if json else headers
-
-
 async def _read(response: httpx.Response) -> bytes:
     chunks: list[bytes] = []
     size = 0
-    async for chunk in response.aiter_bytes():
-        size += len(chunk)
-        if size > LARGEST_ANSWER:
-            raise Lost(True, f"the answer is larger than {LARGEST_ANSWER} bytes")
-        chunks.append(chunk)
+    with trio.CancelScope() as bound:
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size <= LARGEST_ANSWER:
+                chunks.append(chunk)
+            else:
+                # Leaving the loop would leave httpcore's own generators to the garbage collector;
+                # cancelled, they all end at their next read.
+                bound.cancel()
+    if size > LARGEST_ANSWER:
+        raise Lost(True, f"the answer is larger than {LARGEST_ANSWER} bytes")
     return b"".join(chunks)

@@ -35,6 +35,7 @@ class Stack:
     """What runs, and a client for it."""
 
     world: World
+    simulated: SimulatedHorde
     front: Front
     network: Network
     client: httpx.AsyncClient
@@ -131,7 +132,7 @@ async def running(
             async with httpx.AsyncClient(
                 transport=transport, base_url=FRONT, timeout=1000.0
             ) as client:
-                yield Stack(world, front, network, client, stop_front)
+                yield Stack(world, simulated, front, network, client, stop_front)
             stop_front.set()
         stop_horde.set()
 
