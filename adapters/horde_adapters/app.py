@@ -9,6 +9,7 @@ import httpx
 import trio
 
 from horde_adapters import log
+from horde_adapters.account import Account
 from horde_adapters.admission import Admission
 from horde_adapters.asgi import (
     ClientLeft,
@@ -21,9 +22,11 @@ from horde_adapters.asgi import (
     only_header,
     send_answer,
 )
+from horde_adapters.client_address import client_address
 from horde_adapters.cors import preflight_headers, with_cors
 from horde_adapters.drive import Drive
 from horde_adapters.horde import Caller, HordeClient, Lost
+from horde_adapters.metrics import CONTENT_TYPE, Metrics
 from horde_adapters.pool import Pool
 from horde_adapters.routes import Route, find_route
 from horde_adapters.settings import Settings
@@ -51,11 +54,17 @@ class Front:
         *,
         transport: httpx.AsyncBaseTransport | None = None,
         wall_clock: Callable[[], float] = time.time,
+        metrics: Metrics | None = None,
     ) -> None:
         self.settings = settings
         self.admission = Admission(most=settings.most_requests)
+        self.metrics = metrics or Metrics()
         self.horde = HordeClient(
-            settings.horde_url, agent=client_agent((), VERSION), transport=transport
+            settings.horde_url,
+            agent=client_agent((), VERSION),
+            service_authorization=settings.service_authorization,
+            transport=transport,
+            called=self.metrics.called,
         )
         self.pool: Pool
         self._page = page_files() if settings.playground else {}
@@ -89,26 +98,35 @@ class Front:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         settings = self.settings
-        answering = _Answering(send, closes=lambda: self.admission.is_draining)
+        account = Account(self.metrics)
+        answering = _Answering(send, account.id, closes=lambda: self.admission.is_draining)
         incoming = Incoming(receive, pause=settings.body_pause, whole=settings.body_time)
         try:
             try:
-                await self._answer(scope, incoming, receive, answering)
+                await self._answer(scope, incoming, receive, answering, account)
             except Refusal as refusal:
+                account.refused(refusal)
                 await incoming.discard()
-                log.line("refused", id=answering.trace_id, status=refusal.status, code=refusal.code)
                 headers = refusal.answer_headers()
                 await send_answer(answering, refusal.status, headers, refusal.body())
         except ClientLeft:
-            log.line("left", id=answering.trace_id)
+            account.left()
         except Exception as error:
-            log.fault("answer failed", error, id=answering.trace_id)
+            log.fault("answer failed", error, id=account.id)
+            fault = refuse("internal_error", "The front failed at this request.")
+            account.refused(fault)
             if not answering.has_begun:
-                fault = refuse("internal_error", "The front failed at this request.")
                 await send_answer(answering, 500, fault.answer_headers(), fault.body())
+        finally:
+            account.end()
 
     async def _answer(
-        self, scope: Scope, incoming: Incoming, receive: Receive, send: "_Answering"
+        self,
+        scope: Scope,
+        incoming: Incoming,
+        receive: Receive,
+        send: "_Answering",
+        account: Account,
     ) -> None:
         if scope["method"] == "OPTIONS":
             await incoming.discard()
@@ -119,11 +137,18 @@ class Front:
             await incoming.discard()
             await send_page_file(scope, send, file)
             return
-        route, model = find_route(scope["method"], scope["path"])
+        route, model = find_route(
+            scope["method"], scope["path"], metrics=self.settings.serve_metrics
+        )
+        account.route = route
         if route is Route.CHAT:
-            await self._chat(scope, incoming, receive, send)
+            await self._chat(scope, incoming, receive, send, account)
             return
         await incoming.discard()
+        if route is Route.METRICS:
+            headers = ((b"content-type", CONTENT_TYPE),)
+            await send_answer(send, 200, headers, self.metrics.exposition())
+            return
         if route in (Route.MODELS, Route.MODEL):
             read_key(all_headers(scope, b"authorization"))
             status, value = 200, await self._models(model)
@@ -159,7 +184,12 @@ class Front:
         return 200, {"status": "ready", "horde_read_age": round(age, 1)}
 
     async def _chat(
-        self, scope: Scope, incoming: Incoming, receive: Receive, send: "_Answering"
+        self,
+        scope: Scope,
+        incoming: Incoming,
+        receive: Receive,
+        send: "_Answering",
+        account: Account,
     ) -> None:
         key = read_key(all_headers(scope, b"authorization"))
         with self.admission.request():
@@ -167,6 +197,7 @@ class Front:
             raw = await incoming.read(cap=cap)
             document = read_body(raw, only_header(scope, b"content-encoding"), cap=cap)
             request = read_request(document, drop_parameters=self._drop_parameters)
+            self.metrics.dropped(request.dropped)
             length = self.settings.context_length
             capped = request.horde.max_kudos is not None
             exchange = Exchange(
@@ -176,31 +207,37 @@ class Front:
                 if capped
                 else b"",
                 created=int(self._wall_clock()),
-                trace_id=send.trace_id,
+                trace_id=account.id,
                 timing=self.settings.timing,
             )
             drive = Drive(
                 exchange,
-                Caller(key, client_agent(scope["headers"], VERSION)),
+                self._caller(scope, key),
                 horde=self.horde,
                 pool=self.pool,
                 ticker=self._ticker,
                 open_streams=self.admission.open_streams,
+                metrics=self.metrics,
             )
             try:
                 with self.admission.drive(drive):
                     await drive.run(receive, send)
             finally:
-                _log_request(drive)
+                account.chatted(drive)
+
+    def _caller(self, scope: Scope, key: str) -> Caller:
+        settings = self.settings
+        address = client_address(scope, settings.trusted_proxies, settings.address_header)
+        return Caller(key, client_agent(scope["headers"], VERSION), address)
 
 
 class _Answering:
     """The `send` of one request: adds to its answer what every answer has."""
 
-    def __init__(self, send: Send, *, closes: Callable[[], bool]) -> None:
-        self.trace_id = uuid.uuid4().hex
+    def __init__(self, send: Send, trace_id: str, *, closes: Callable[[], bool]) -> None:
         self.has_begun = False
         self._send = send
+        self._trace_id = trace_id
         self._closes = closes
 
     async def __call__(self, message: dict[str, Any]) -> None:
@@ -208,26 +245,8 @@ class _Answering:
             self.has_begun = True
             headers = with_cors(tuple(message["headers"]))
             if all(name != b"x-request-id" for name, _ in headers):
-                headers += ((b"x-request-id", self.trace_id.encode()),)
+                headers += ((b"x-request-id", self._trace_id.encode()),)
             if self._closes():
                 headers += ((b"connection", b"close"),)
             message = {**message, "headers": headers}
         await self._send(message)
-
-
-def _log_request(drive: Drive) -> None:
-    exchange = drive.exchange
-    status, refusal = exchange.status, exchange.response.refusal
-    served = status.generations[0] if status is not None and status.generations else None
-    first = drive.first_byte_at
-    log.line(
-        "chat",
-        id=exchange.response.trace_id,
-        state="left" if drive.client_left else exchange.state.value,
-        code=None if refusal is None else refusal.code,
-        stream=exchange.request.stream,
-        first_byte=None if first is None else first - drive.began,
-        total=trio.current_time() - drive.began,
-        worker=None if served is None else served.worker_name,
-        kudos=None if status is None else status.kudos,
-    )

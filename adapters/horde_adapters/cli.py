@@ -178,9 +178,7 @@ async def _simulate(options: argparse.Namespace) -> None:
 
 async def _serve(options: argparse.Namespace) -> None:
     given = {
-        name: value
-        for name, value in vars(options).items()
-        if name == "config" or name in SETTINGS
+        name: value for name, value in vars(options).items() if name == "config" or name in SETTINGS
     }
     configuration = gather(given, os.environ)
     if getattr(options, "print_config", False):
@@ -188,7 +186,20 @@ async def _serve(options: argparse.Namespace) -> None:
         return
     deployment = configuration.deployment
     log.log_to_stderr(deployment.log_format, deployment.log_level)
-    await _run_until_signal(partial(run_front, deployment))
+    start = partial(
+        run_front,
+        Address(deployment.host, deployment.port),
+        deployment.settings,
+        deployment.limits,
+        metrics_at=_metrics_address(deployment.metrics),
+    )
+    await _run_until_signal(start)
+
+
+def _metrics_address(place: str) -> Address | None:
+    """The address of their own, where the metrics have one."""
+    host, colon, port = place.rpartition(":")
+    return Address(host.strip("[]"), int(port)) if colon else None
 
 
 def _world(options: argparse.Namespace) -> World:

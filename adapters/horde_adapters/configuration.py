@@ -91,7 +91,9 @@ def _variables(environment: Mapping[str, str]) -> Mapping[str, str]:
         name = variable.removeprefix(PREFIX).lower()
         if name not in SETTINGS or SETTINGS[name].variable != variable:
             known = [setting.variable for setting in SETTINGS.values()]
-            raise WrongSetting(f"the environment's {variable} is no setting{_meant(variable, known)}")
+            raise WrongSetting(
+                f"the environment's {variable} is no setting{_meant(variable, known)}"
+            )
         found[name] = value
     return found
 
@@ -126,9 +128,7 @@ def _checked(setting: Setting, parsed: object, said: object, origin: str) -> obj
 
 def _wrong(setting: Setting, said: object, origin: str) -> WrongSetting:
     shown = "(hidden)" if setting.secret else repr(said)
-    return WrongSetting(
-        f"{setting.name} is {shown} ({origin}): allowed is {setting.kind.allowed}"
-    )
+    return WrongSetting(f"{setting.name} is {shown} ({origin}): allowed is {setting.kind.allowed}")
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
@@ -151,8 +151,8 @@ def _deployment(values: Mapping[str, object]) -> Deployment:
     deployment = Deployment()
     for name, value in values.items():
         deployment = _with(deployment, SETTINGS[name].target.split("."), value)
-    metrics = deployment.metrics
-    return _with(deployment, ["settings", "serve_metrics"], metrics == "on")
+    on = deployment.metrics == "on"
+    return attrs.evolve(deployment, settings=attrs.evolve(deployment.settings, serve_metrics=on))
 
 
 def _with(value: Any, path: list[str], new: object) -> Any:

@@ -15,6 +15,8 @@ import trio
 
 from horde_adapters import log
 from horde_adapters.horde import Caller, HordeClient, Lost
+from horde_adapters.metrics import Metrics
+from horde_adapters.phases import Phases
 from horde_adapters.pool import Pool
 from horde_adapters.ticker import SLOT, Ticker
 from horde_core import events, sse
@@ -42,9 +44,11 @@ class Drive:
         pool: Pool,
         ticker: Ticker,
         open_streams: Callable[[], int],
+        metrics: Metrics,
     ) -> None:
         self.exchange = exchange
         self.began = trio.current_time()
+        self.phases = Phases(metrics, self.began)
         self.first_byte_at: float | None = None
         self.client_left = False
         self.failed = False
@@ -53,6 +57,7 @@ class Drive:
         self._pool = pool
         self._ticker = ticker
         self._open_streams = open_streams
+        self._count_chunk = metrics.chunks.inc if exchange.request.stream else None
         self._nursery: trio.Nursery
         self._shields: set[trio.CancelScope] = set()
         self._aborted = False
@@ -75,6 +80,7 @@ class Drive:
                 if not self._is_over:  # the server cancels this task: nobody gets the reply
                     self.deliver(events.ClientGone())
             self._nursery.cancel_scope.cancel()
+        self.phases.end(trio.current_time())
 
     def deliver(self, event: events.Event) -> None:
         """Tells the exchange and performs what it asks for; never waits."""
@@ -82,7 +88,10 @@ class Drive:
             self._deliver_after_failure(event)
             return
         try:
-            self._perform(self.exchange.handle(event, trio.current_time()))
+            now = trio.current_time()
+            effects = self.exchange.handle(event, now)
+            self.phases.follow(self.exchange, now)
+            self._perform(effects)
         except Exception as error:
             self._fail(error)
         self._wake.set()
@@ -156,6 +165,8 @@ class Drive:
                     if not self.client_left:
                         self._data.append(data)
                         self._last = last
+                        if self._count_chunk is not None and not data.startswith(b":"):
+                            self._count_chunk(data.count(b"\n\n"))
                 case events.ReadStatus(request_id, query):
                     self._nursery.start_soon(self._read_status, request_id, query)
                 case events.ReadPool(fresh):
@@ -176,7 +187,7 @@ class Drive:
 
     async def _quote(self, body: bytes) -> None:
         try:
-            event: events.Event = events.QuoteAnswered(await self._horde.submit(body, self._caller))
+            event: events.Event = events.QuoteAnswered(await self._horde.quote(body, self._caller))
         except Lost:
             event = events.QuoteLost()
         self.deliver(event)

@@ -3,7 +3,7 @@
 from enum import Enum
 from urllib.parse import urlsplit
 
-from horde_core.errors import refuse
+from horde_core.errors import Refusal, refuse
 
 
 class Route(Enum):
@@ -12,22 +12,26 @@ class Route(Enum):
     ROOT = "/"
     HEALTH = "/healthz"
     READY = "/readyz"
+    METRICS = "/metrics"
     CHAT = "/chat/completions"
     MODELS = "/models"
     MODEL = "/models/{id}"
 
 
 _BY_PATH = {route.value: route for route in Route if route is not Route.MODEL}
-_UNVERSIONED = (Route.ROOT, Route.HEALTH, Route.READY)
+_UNVERSIONED = (Route.ROOT, Route.HEALTH, Route.READY, Route.METRICS)
 _READABLE = ("GET", "HEAD")
 
 
-def find_route(method: str, path: str) -> tuple[Route, str | None]:
+def find_route(method: str, path: str, *, metrics: bool = True) -> tuple[Route, str | None]:
     """The route, and the model's id for `MODEL`. `path` is percent-decoded.
 
-    Raises `not_found`, or `method_not_allowed` with `Allow`.
+    Without `metrics` there is no such route. Raises `not_found`, or `method_not_allowed` with
+    `Allow`.
     """
     route, model = _locate(path)
+    if route is Route.METRICS and not metrics:
+        raise _not_found(path)
     allowed = ("POST",) if route is Route.CHAT else _READABLE
     if method not in allowed:
         names = ", ".join((*allowed, "OPTIONS"))
@@ -54,7 +58,11 @@ def _locate(path: str) -> tuple[Route, str | None]:
     model = place.removeprefix("/models/")
     if model and model != place:
         return Route.MODEL, model
-    raise refuse("not_found", f"Unknown path {_shown(path)}: try /v1/chat/completions.")
+    raise _not_found(path)
+
+
+def _not_found(path: str) -> Refusal:
+    return refuse("not_found", f"Unknown path {_shown(path)}: try /v1/chat/completions.")
 
 
 def _shown(path: str) -> str:

@@ -1,7 +1,7 @@
 """Starting and stopping what runs: the front, a simulated Horde, or the one on the other."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 import attrs
@@ -10,6 +10,8 @@ import trio
 from horde_adapters.app import Front
 from horde_adapters.horde import HordeClient, InvalidUrl, Lost
 from horde_adapters.listener import authority, listen, raise_descriptor_limit
+from horde_adapters.metrics import Metrics
+from horde_adapters.metrics_app import MetricsApp
 from horde_adapters.server import App, serve
 from horde_adapters.settings import Limits, Settings
 from horde_adapters.simulated import SimulatedHorde
@@ -49,10 +51,19 @@ async def run_front(
     *,
     until: Callable[[], Awaitable[None]],
     ready: Callable[[Running], None],
+    metrics_at: Address | None = None,
 ) -> None:
-    """Runs the front for any Horde. Raises CannotStart, PortTaken."""
+    """Runs the front for any Horde, its metrics at an address of their own when there is one.
+
+    Raises CannotStart, PortTaken.
+    """
     await _require_horde(settings.horde_url)
-    async with _serving_front(address, settings, limits) as url:
+    metrics = Metrics()
+    async with AsyncExitStack() as stack:
+        if metrics_at is not None:
+            apart = MetricsApp(metrics)
+            await stack.enter_async_context(_serving(apart, metrics_at, limits, apart.drain))
+        url = await stack.enter_async_context(_serving_front(address, settings, limits, metrics))
         ready(Running(url, None))
         await until()
 
@@ -91,9 +102,9 @@ async def run_both(
 
 @asynccontextmanager
 async def _serving_front(
-    address: Address, settings: Settings, limits: Limits
+    address: Address, settings: Settings, limits: Limits, metrics: Metrics | None = None
 ) -> AsyncIterator[str]:
-    front = Front(settings)
+    front = Front(settings, metrics=metrics)
     async with _serving(front, address, limits, front.drain) as url:
         yield f"{url}/v1"
 

@@ -39,6 +39,8 @@ class Settings:
     """What the Horde knows this service by, sent as `Proxy-Authorization`; empty: not at all."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     """Whose word on a client's address is taken."""
+    address_header: Literal["x-forwarded-for", "forwarded"] = "x-forwarded-for"
+    """Where they say it. Most proxies pass the other one on as a client sent it."""
     serve_metrics: bool = True
     """Whether `/metrics` is a route of the front itself."""
 

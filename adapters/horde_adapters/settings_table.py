@@ -6,6 +6,7 @@ Defaults stand where the values live (`settings`, `horde_core.timing`), and so d
 from collections.abc import Mapping
 from operator import attrgetter
 
+from horde_adapters.client_address import FORWARDED, X_FORWARDED_FOR
 from horde_adapters.setting import (
     FLAG,
     HORDE,
@@ -56,8 +57,15 @@ SECTIONS: Mapping[str, tuple[Setting, ...]] = {
             "trusted_proxies",
             NETWORKS,
             "settings.trusted_proxies",
-            "Proxies before the front whose `Forwarded` or `X-Forwarded-For` tells a client's "
-            "address. Anyone else's is not looked at.",
+            "Proxies before the front that tell a client's address. Anyone else's word is not "
+            "looked at.",
+        ),
+        Setting(
+            "address_header",
+            word((X_FORWARDED_FOR, FORWARDED)),
+            "settings.address_header",
+            "The header in which those proxies add the address that called them. The other one is "
+            "not looked at: most proxies pass it on as the client sent it.",
         ),
         Setting(
             "pool_age",
@@ -223,7 +231,10 @@ SECTIONS: Mapping[str, tuple[Setting, ...]] = {
             "One line of `key=value` or one JSON object for each request, on stderr.",
         ),
         Setting(
-            "log_level", word(("info", "warning", "error")), "log_level", "The least that is logged."
+            "log_level",
+            word(("info", "warning", "error")),
+            "log_level",
+            "The least that is logged.",
         ),
     ),
 }

@@ -68,8 +68,8 @@ _HOLDER = socket.create_server(("127.0.0.1", 0))
         (("simulate", *FREE, "--scenario", "defualt"), "no scenario is called 'defualt'"),
         (("simulate", *FREE, "--scenario", "/nowhere/a.toml"), "can't read the scenario"),
         (("serve", *FREE, "--horde", "http://127.0.0.1:9"), "can't be reached"),
-        (("serve", *FREE, "--horde", "horde"), "is no URL of a Horde"),
-        (("serve", "--host", "no.such.host.invalid", *FREE, "--horde", "x"), "is no URL"),
+        (("serve", *FREE, "--horde", "horde"), "allowed is the URL of a Horde"),
+        (("serve", "--host", "no.such.host.invalid", *FREE, "--horde", "x"), "allowed is the URL"),
     ],
 )
 def test_what_cannot_start(arguments: tuple[str, ...], said: str) -> None:

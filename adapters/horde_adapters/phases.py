@@ -1,0 +1,81 @@
+"""In which phase a chat request is, and for how long it was: for metrics and the log.
+
+The exchange's states are about calls; what an operator asks is whether a request waits for a
+worker or is being worked on, which the last status tells.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+
+from horde_adapters.metrics import Metrics
+from horde_core.exchange import Exchange
+from horde_core.lifecycle import State
+from horde_core.native import Status
+
+
+class Phase(Enum):
+    """What a chat request is waiting for."""
+
+    LOOKING_UP = "looking_up"
+    QUOTING = "quoting"
+    SUBMITTING = "submitting"
+    QUEUED = "queued"
+    GENERATING = "generating"
+    CANCELLING = "cancelling"
+
+
+_BY_STATE: Mapping[State, Phase | None] = {
+    State.NEW: Phase.LOOKING_UP,
+    State.LOOKING_UP: Phase.LOOKING_UP,
+    State.QUOTING: Phase.QUOTING,
+    State.SUBMITTING: Phase.SUBMITTING,
+    State.ABANDONED: Phase.SUBMITTING,
+    State.READING: Phase.QUEUED,
+    State.WAITING: Phase.QUEUED,
+    State.CANCELLING: Phase.CANCELLING,
+    State.ENDED: None,
+}
+
+
+class Phases:
+    """The phases of one request. `now` is in seconds, on one clock."""
+
+    def __init__(self, metrics: Metrics, now: float) -> None:
+        self.seconds: dict[Phase, float] = {}
+        self._metrics = metrics
+        self._phase: Phase | None = Phase.LOOKING_UP
+        self._since = now
+        self._state: State | None = State.NEW
+        self._status: Status | None = None
+        metrics.in_flight.labels(Phase.LOOKING_UP.value).inc()
+
+    def follow(self, exchange: Exchange, now: float) -> None:
+        """Looks at the exchange after an event."""
+        if exchange.state is self._state and exchange.status is self._status:
+            return
+        self._state, self._status = exchange.state, exchange.status
+        phase = _BY_STATE[exchange.state]
+        if phase is Phase.QUEUED and _is_worked_on(exchange.status):
+            phase = Phase.GENERATING
+        self._enter(phase, now)
+
+    def end(self, now: float) -> None:
+        """Leaves whatever phase it is in; again does nothing."""
+        self._enter(None, now)
+
+    def _enter(self, phase: Phase | None, now: float) -> None:
+        last = self._phase
+        if phase is last:
+            return
+        if last is not None:
+            spent = now - self._since
+            self.seconds[last] = self.seconds.get(last, 0.0) + spent
+            self._metrics.in_flight.labels(last.value).dec()
+            self._metrics.phase_seconds.labels(last.value).observe(spent)
+        if phase is not None:
+            self._metrics.in_flight.labels(phase.value).inc()
+        self._phase, self._since = phase, now
+
+
+def _is_worked_on(status: Status | None) -> bool:
+    return status is not None and bool(status.processing or status.progress or status.generations)
