@@ -170,13 +170,16 @@ _NAMES: Final = tuple(_KINDS)
 _SHARES: Final = tuple(share for share, _ in _KINDS.values())
 
 
-def ask(random: Random, number: int) -> tuple[str, bytes]:
-    """A request of some kind, and the kind; `number` makes its text unlike any other's."""
+def ask(random: Random, number: int, wordy: bool) -> tuple[str, bytes]:
+    """A request of some kind, and the kind; `number` makes its text unlike any other's.
+
+    `wordy` ones ask for replies of many progress posts.
+    """
     kind = random.choices(_NAMES, _SHARES)[0]
     body: Body = {
         "model": random.choice(MODELS[:2]),
         "messages": _messages(random, kind, number),
-        "max_tokens": random.choice((16, 16, 24, 48)),
+        "max_tokens": random.choice((64, 128, 256) if wordy else (16, 16, 24, 48)),
     }
     if random.random() < 0.6:
         body["stream"] = True

@@ -186,7 +186,7 @@ def _worker(random: Random, number: int) -> WorkerProfile:
         models=MODELS if number == 0 else tuple(random.sample(MODELS, random.randint(1, 3))),
         threads=random.choice((1, 2, 8)),
         max_length=random.choice((64, 512, 2048)),
-        max_context_length=random.choice((2048, 8192, 32768)),
+        max_context_length=random.choice((2048, 4096, 8192, 8192, 32768)),
         features=features,
         guarantees=guarantees,
         limits={"max_temperature_with_tools": 1.0} if random.random() < 0.1 else {},

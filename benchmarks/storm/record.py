@@ -57,6 +57,8 @@ class Record:
     """When the exchange had nothing left to do."""
     known_at: float | None = None
     """When the front was told the Horde's id of the job."""
+    saw_fresh_view: bool = False
+    """Whether a view of the workers was read for this request."""
     calls: list[Made] = attrs.field(factory=list)
     jobs: list[Request] = attrs.field(factory=list)
     """What the Horde came to hold for it: at most one."""

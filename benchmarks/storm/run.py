@@ -246,6 +246,7 @@ class Driver:
     # What came of them ------------------------------------------------------------------------
 
     def _viewed(self, view: PoolView | None, fresh: bool) -> None:
+        self.record.saw_fresh_view |= fresh
         self.tell(events.PoolLost() if view is None else events.PoolRead(view, fresh))
 
     def _told(self, made: Made) -> None:

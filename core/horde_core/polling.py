@@ -39,13 +39,15 @@ class Polling:
             return False
         pause = min(self._timing.slowest_retry, self._timing.poll_interval * 2**self._failures)
         self._failures += 1
-        self.next_read = min(
-            now + max(pause, retry_after or 0),
-            self._failing_since + self._timing.read_failure_limit,
-        )
+        self.next_read = min(now + max(pause, retry_after or 0), self._lost_at)
         return True
 
     def is_lost(self, now: float) -> bool:
         """Whether every read has failed for as long as reads may."""
+        return now >= self._lost_at
+
+    @property
+    def _lost_at(self) -> float:
+        """The same sum for the wake and for the test of it: rounding mustn't add a read between."""
         since = self._failing_since
-        return since is not None and now - since >= self._timing.read_failure_limit
+        return NEVER if since is None else since + self._timing.read_failure_limit

@@ -49,7 +49,7 @@ def _tells(answer: HordeAnswer | None, job_id: str) -> bool:
 
 def _worked(made: Made) -> bool:
     answer = made.answer
-    return answer is not None and answer.status != 429 and answer.status < 500
+    return answer is not None and answer.status in (200, 404)
 
 
 def _repeated(storm: Storm, cancels: list[Made]) -> Iterator[tuple[str, str]]:

@@ -59,15 +59,22 @@ def _unexplained(storm: Storm, record: Record) -> str | None:
         planned = {fault.where for fault in storm.plan.scenario.faults}
         broke_off = job is not None and (job.strikes > 0 or planned & _DIVERGING)
         return None if broke_off else "nothing diverged"
-    if code == "model_not_found":
-        known = storm.world.state.sizes
-        assert record.request is not None
-        return "it is known" if all(name in known for name in record.request.models) else None
+    if code in ("model_not_found", "no_eligible_worker") and not record.calls:
+        return _unfounded(storm, record, code)
     if code == "horde_submit_unknown":
         return "an answer told the id" if _told_id(record) else None
     if code == "draining":
         return None if record.drained_at is not None else "nobody drains"
     return "never" if code == "internal_error" else None
+
+
+def _unfounded(storm: Storm, record: Record, code: str) -> str | None:
+    """A refusal before the submit goes by a view that was read for it, and by what is so."""
+    assert record.request is not None
+    known = storm.world.state.sizes
+    if code == "model_not_found" and all(name in known for name in record.request.models):
+        return "it is known"
+    return None if record.saw_fresh_view else "a cached view's no is final"
 
 
 def _told_id(record: Record) -> bool:
