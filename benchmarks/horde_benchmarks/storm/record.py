@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 
-from benchmarks.storm.plan import Client, HordeCallName, Plan
+from horde_benchmarks.storm.plan import Client, HordeCallName, Plan
 from horde_core.chat import ChatRequest
 from horde_core.errors import Refusal
 from horde_core.events import SendHead

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks.storm.record import Record
+from horde_benchmarks.storm.record import Record
 
 
 def error_of(record: Record) -> dict[str, Any] | None:

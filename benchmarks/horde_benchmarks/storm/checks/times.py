@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.storm.link import LONGEST
-from benchmarks.storm.record import Finding, Made, Record, Storm
-from benchmarks.storm.told import outcome_of
+from horde_benchmarks.storm.link import LONGEST
+from horde_benchmarks.storm.record import Finding, Made, Record, Storm
+from horde_benchmarks.storm.told import outcome_of
 from horde_core.native import Status, UnreadableAnswer, read_status
 
 FAMILY = 6

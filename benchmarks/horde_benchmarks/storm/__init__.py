@@ -1,6 +1,6 @@
 """The storm: the whole front against the simulated Horde, from one seed, with faults at any instant.
 
-    python -m benchmarks.storm --seeds 2000
+    python -m horde_benchmarks.storm --seeds 2000
 
 It lies outside the packages that are shipped: it tests them, and neither the core nor the simulator
 may know it.  Nothing in `plan`, `run` and `invariants` waits, reads a clock or opens anything.

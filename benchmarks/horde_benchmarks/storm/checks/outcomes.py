@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from benchmarks.storm.record import Finding, Record, Storm
-from benchmarks.storm.told import error_of, outcome_of
+from horde_benchmarks.storm.record import Finding, Record, Storm
+from horde_benchmarks.storm.told import error_of, outcome_of
 from horde_core.native import UnreadableAnswer, read_receipt
 from horde_simulator.request import RequestState
 

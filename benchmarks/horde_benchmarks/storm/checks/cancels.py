@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchmarks.storm.record import Finding, Made, Record, Storm
+from horde_benchmarks.storm.record import Finding, Made, Record, Storm
 from horde_core.native import HordeAnswer, UnreadableAnswer, read_receipt, read_status
 from horde_simulator.request import Request
 

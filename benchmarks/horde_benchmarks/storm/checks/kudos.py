@@ -6,9 +6,9 @@ from math import ceil, log2
 
 import orjson
 
-from benchmarks.storm.event_stream import Event, read_events
-from benchmarks.storm.record import Finding, Record, Running, Storm
-from benchmarks.storm.told import error_of
+from horde_benchmarks.storm.event_stream import Event, read_events
+from horde_benchmarks.storm.record import Finding, Record, Running, Storm
+from horde_benchmarks.storm.told import error_of
 from horde_simulator.ledger import Entry
 from horde_simulator.request import RequestState
 

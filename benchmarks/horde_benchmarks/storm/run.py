@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final
 
-from benchmarks.storm.link import Link, fetched
-from benchmarks.storm.plan import HordeCallName, Plan
-from benchmarks.storm.record import Made, Record, Running, Storm
-from benchmarks.storm.views import Views
+from horde_benchmarks.storm.link import Link, fetched
+from horde_benchmarks.storm.plan import HordeCallName, Plan
+from horde_benchmarks.storm.record import Made, Record, Running, Storm
+from horde_benchmarks.storm.views import Views
 from horde_core import events, native
 from horde_core.body import read_body
 from horde_core.errors import Refusal

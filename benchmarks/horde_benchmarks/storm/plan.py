@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import attrs
 
-from benchmarks.storm.asks import MODELS, OFFLINE, ask
+from horde_benchmarks.storm.asks import MODELS, OFFLINE, ask
 from horde_core.native import ANONYMOUS_KEY, FEATURES, GUARANTEES
 from horde_core.timing import Timing
 from horde_simulator.faults import CALLS, FAULTS
@@ -89,7 +89,7 @@ def plan_of(seed: int) -> Plan:
     """The plan of a seed; the same in every process."""
     random = Random(f"storm {seed}")
     lasts = random.choice((5.0, 20.0, 60.0))
-    wordy = random.random() < 0.15
+    wordy = random.random() < 0.25
     drain_at = random.uniform(1.0, lasts + 10.0) if random.random() < 0.15 else None
     clients = tuple(
         _client(Random(f"client {number} of storm {seed}"), number, lasts, wordy)

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import regex
 
-from benchmarks.storm.event_stream import Malformed
-from benchmarks.storm.record import Finding, Record, Storm
-from benchmarks.storm.sentence import Accumulated, Heard, Ungrammatical, hear
+from horde_benchmarks.storm.event_stream import Malformed
+from horde_benchmarks.storm.record import Finding, Record, Storm
+from horde_benchmarks.storm.sentence import Accumulated, Heard, Ungrammatical, hear
 from horde_simulator.job import JobState
 
 FAMILY = 3

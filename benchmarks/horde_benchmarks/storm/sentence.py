@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import orjson
 
-from benchmarks.storm.event_stream import Comment, Event, read_events
+from horde_benchmarks.storm.event_stream import Comment, Event, read_events
 from horde_core.chat import ChatRequest
 from horde_core.timing import Timing
 

@@ -7,8 +7,8 @@ moment isn't fresh.
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.storm.link import Link
-from benchmarks.storm.record import Made
+from horde_benchmarks.storm.link import Link
+from horde_benchmarks.storm.record import Made
 from horde_core.native import MODELS, WORKERS, UnreadableAnswer
 from horde_core.workers import PoolView, read_pool
 from horde_simulator.call import Call

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
-from benchmarks.storm.asks import PICTURE
-from benchmarks.storm.plan import Client, HordeCallName, LinkFault
-from benchmarks.storm.record import Made
+from horde_benchmarks.storm.asks import PICTURE
+from horde_benchmarks.storm.plan import Client, HordeCallName, LinkFault
+from horde_benchmarks.storm.record import Made
 from horde_core.native import HordeAnswer
 from horde_simulator.call import Answer, Call, FetchedImage, ImageFetch
 from horde_simulator.timeline import Timeline

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.storm.record import Finding, Made, Record, Storm
+from horde_benchmarks.storm.record import Finding, Made, Record, Storm
 
 FAMILY = 5
 LEAST_GAP: Final = 1.1

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from benchmarks.storm.checks import cancels, kudos, limits, outcomes, replies, times
-from benchmarks.storm.record import Finding, Storm
+from horde_benchmarks.storm.checks import cancels, kudos, limits, outcomes, replies, times
+from horde_benchmarks.storm.record import Finding, Storm
 
 CHECKS: Final[tuple[Callable[[Storm], Iterator[Finding]], ...]] = (
     outcomes.check,
