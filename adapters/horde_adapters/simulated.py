@@ -12,7 +12,7 @@ import trio
 from horde_adapters import log
 from horde_adapters.asgi import ClientLeft, Incoming, Receive, Scope, Send, send_answer
 from horde_adapters.dashboard import dashboard_file
-from horde_adapters.fetch import fetch_images
+from horde_adapters.fetch import ImageFetcher
 from horde_simulator.call import Answer, Call, ImageFetch
 from horde_simulator.world import World
 
@@ -24,9 +24,11 @@ TICK = 1.0
 class SimulatedHorde:
     """Serves one world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, fetcher: ImageFetcher | None = None) -> None:
         self.world = world
-        self._last = trio.current_time()
+        self._fetcher = fetcher or ImageFetcher()
+        self._last = 0.0
+        self._moved = trio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one ASGI scope."""
@@ -41,6 +43,7 @@ class SimulatedHorde:
         """Nothing here is worth waiting for."""
 
     async def _live(self, receive: Receive, send: Send) -> None:
+        self._last = trio.current_time()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._tick)
             while (message := await receive())["type"] != "lifespan.shutdown":
@@ -74,9 +77,13 @@ class SimulatedHorde:
 
     async def _answer(self, call: Call) -> Answer:
         self._catch_up()
+        before = self.world.now
         answer = self.world.handle(call)
+        if self.world.now != before:
+            self._moved.set()
+            self._moved = trio.Event()
         if isinstance(answer, ImageFetch):
-            images = await fetch_images(answer.urls)
+            images = await self._fetcher.fetch(answer.urls)
             self._catch_up()
             answer = self.world.resume(answer.ticket, images)
         return answer
@@ -93,13 +100,14 @@ class SimulatedHorde:
 
     async def _hold(self, seconds: float) -> None:
         """Waits in the world's time, whoever moves it."""
-        until = self.world.now + seconds
-        while self.world.now < until:
+        began = self.world.now
+        until = began + seconds
+        while began <= self.world.now < until:  # a reset sets it back
             if self.world.scenario.clock == "real":
                 await trio.sleep((until - self.world.now) / self.world.scenario.clock_factor)
                 self._catch_up()
             else:
-                await trio.sleep(0.01)
+                await self._moved.wait()
 
 
 def _call(scope: Scope, body: bytes) -> Call:
