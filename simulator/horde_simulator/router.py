@@ -119,7 +119,7 @@ class Router:
                 return self._leave(visit, Answer(200))
             visit.limits = self._state.limiter.check(
                 visit.name,
-                address=call.address,
+                address=self._address(visit),
                 key=visit.key,
                 subject=visit.subject,
                 now=self._state.now,
@@ -137,6 +137,13 @@ class Router:
         except HordeError as error:
             answer = self._refused(visit, error)
         return self._leave(visit, answer)
+
+    def _address(self, visit: _Visit) -> str:
+        """Whose limits by address count: a known service's users have their own."""
+        known = self._state.scenario.service_authorization
+        if known and visit.headers.get("proxy-authorization") == known:
+            return visit.headers.get("proxied-for", visit.call.address)
+        return visit.call.address
 
     def _asked(self, visit: _Visit) -> None:
         """Tells the verdict of a call before anything can come of it."""

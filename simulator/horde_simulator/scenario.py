@@ -92,6 +92,8 @@ class Scenario:
     clock: Literal["real", "manual"] = "real"
     clock_factor: float = 1.0
     limits: Literal["service", "public", "off"] = "service"
+    service_authorization: str = ""
+    """The `Proxy-Authorization` of a service whose word on its users' addresses is taken."""
     models: tuple[ModelSpec, ...] = ()
     users: tuple[UserSpec, ...] = ()
     workers: tuple[WorkerProfile, ...] = ()

@@ -22,6 +22,7 @@ seed = 7
 clock = "manual"
 clock_factor = 2
 limits = "off"
+service_authorization = "Bearer front"
 
 [[models]]
 name = "m"
@@ -95,6 +96,7 @@ EXPECTED = Scenario(
     clock="manual",
     clock_factor=2.0,
     limits="off",
+    service_authorization="Bearer front",
     models=(ModelSpec("m", 8.0), ModelSpec("unknown-size")),
     users=(UserSpec("k", "K", 5.0, True),),
     workers=(
