@@ -20,7 +20,6 @@ const ALLOWED = {
   ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  RETURN_DOM_FRAGMENT: true,
 };
 
 /** @param {string} text */
@@ -127,14 +126,81 @@ export class MarkdownView {
       this.list = this.tail.previousElementSibling;
       this.open = this.open.slice(lengthOf(items));
     }
+    return this.#openFence();
+  }
+
+  #openFence() {
     const opening = OPEN_FENCE.exec(this.open);
     if (!opening) return false;
     const text = document.createTextNode("");
-    this.tail.before(...decorated(make("pre", {}, make("code", {}, text)).outerTree()));
-    this.fence = { text, closing: new RegExp(`^ {0,3}${opening[1]}+[ \\t]*(?:\\n|$)`, "m") };
+    this.tail.before(codeBlock(make("pre", {}, make("code", {}, text))));
+    this.fence = { text, closing: new RegExp(`^ {0,3}${opening[1]}+[ \\t]*$`) };
     this.open = this.open.slice(opening[0].length);
     return true;
   }
+
+  /** Moves whole lines into the code block. Returns whether it has ended. */
+  #takeFence() {
+    const { text, closing } = /** @type {{text: Text, closing: RegExp}} */ (this.fence);
+    const lines = this.open.split("\n");
+    const end = lines.findIndex((line) => closing.test(line));
+    const isClosed = end >= 0 && (end < lines.length - 1 || this.#isLast());
+    const taken = isClosed ? lines.slice(0, end) : lines.slice(0, this.#isLast() ? undefined : -1);
+    if (taken.length) text.appendData((text.length ? "\n" : "") + taken.join("\n"));
+    this.open = lines.slice(isClosed ? end + 1 : taken.length).join("\n");
+    if (isClosed) this.fence = null;
+    return isClosed;
+  }
+
+  #isLast() {
+    return this.isEnding && !this.waiting;
+  }
+
+  /** @param {any[]} tokens blocks that won't change any more */
+  #commit(tokens) {
+    if (!tokens.length) return;
+    const fragment = this.#render(tokens);
+    const first = fragment.firstElementChild;
+    if (this.list && first?.tagName === this.list.tagName && tokens[0].type === "list") {
+      this.list.append(...first.children);
+      first.remove();
+    }
+    this.list = null;
+    this.tail.before(fragment);
+  }
+
+  /** @param {string} source @returns {any[]} */
+  #lex(source) {
+    const lexer = /** @type {any} */ (new Lexer());
+    lexer.tokens.links = this.links;
+    return lexer.lex(source);
+  }
+
+  /** @param {any[]} tokens */
+  #render(tokens) {
+    const html = Parser.parse(tokens, { renderer: new ReplyRenderer() });
+    const fragment = DOMPurify.sanitize(html, { ...ALLOWED, RETURN_DOM_FRAGMENT: true });
+    for (const link of fragment.querySelectorAll("a")) {
+      Object.assign(link, { target: "_blank", rel: "noopener noreferrer nofollow" });
+    }
+    for (const table of fragment.querySelectorAll("table")) {
+      const frame = make("div", { className: "wide", tabIndex: 0 });
+      table.replaceWith(frame);
+      frame.append(table);
+    }
+    for (const block of fragment.querySelectorAll("pre")) {
+      const place = document.createComment("");
+      block.replaceWith(place);
+      place.replaceWith(codeBlock(block));
+    }
+    return fragment;
+  }
+}
+
+/** A code block with its copy button. @param {HTMLPreElement} block */
+function codeBlock(block) {
+  block.tabIndex = 0; // it may scroll sideways, by keyboard too
+  return make("div", { className: "code" }, block, copyButton(() => block.textContent ?? ""));
 }
 
 /** @param {{raw: string}[]} tokens */
