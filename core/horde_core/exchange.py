@@ -165,7 +165,7 @@ class Exchange:
 
     # The submit -------------------------------------------------------------------------------
 
-    def _submit_answered(self, event: events.SubmitAnswered, now: float) -> str:
+    def _submit_answered(self, event: events.SubmitAnswered, _: float) -> str:
         found = self._submission.answered(event.answer)
         if not isinstance(found, Receipt):
             return self._again_or_refused(found)
@@ -174,7 +174,7 @@ class Exchange:
         if self.state is State.ABANDONED:
             self._cancel()
         else:
-            self._read(now)
+            self._read()
         return "accepted"
 
     def _submit_lost(self, event: events.SubmitLost, _: float) -> str:
@@ -281,9 +281,8 @@ class Exchange:
         self._refuse_and_cancel(endings.status_lost(self._timing.read_failure_limit))
         return "lost"
 
-    def _read(self, now: float) -> None:
+    def _read(self) -> None:
         assert self.receipt is not None
-        self._polling.begin(now)
         query = self._relay.tail() if self.request.is_live else ""
         self._effects.append(ReadStatus(self.receipt.id, query))
 
@@ -308,7 +307,7 @@ class Exchange:
             return "in time"
         if self._polling.is_lost(now):
             return self._give_up_reading()
-        self._read(now)
+        self._read()
         return "read due"
 
     def _send_due_text(self, now: float) -> None:

@@ -11,22 +11,21 @@ class Polling:
 
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
-        self._began = 0.0
         self._failing_since: float | None = None
         self._failures = 0
         self.next_read = NEVER
 
-    def begin(self, now: float) -> None:
-        """A read goes out; the Horde counts reads by when they come in."""
-        self._began = now
-
     def succeeded(self, status: Status, answer: HordeAnswer, now: float) -> None:
-        """Sets the next read: soon for a job at work, later far back in the queue."""
+        """Sets the next read: soon for a job at work, later far back in the queue.
+
+        The pause is counted from the answer. The Horde counts reads by when they come in, and a
+        read that was slow to come in, sent on a busy machine, must not be followed too soon.
+        """
         self._failing_since, self._failures = None, 0
         interval = self._timing.poll_interval
         if status.processing == 0:
             interval = min(self._timing.slowest_poll, max(interval, status.wait_time / 20))
-        self.next_read = max(now, self._began + interval)
+        self.next_read = now + interval
         if answer.headers.get("x-ratelimit-remaining") == "0":
             # Every answer of a limited route has Retry-After; it counts once nothing is left.
             self.next_read = max(self.next_read, now + (answer.retry_after() or 0))
