@@ -1,4 +1,4 @@
-"""Sentences of the contract's page on the Horde, section 5. Kudos, held against the world.
+"""The contract's page on the Horde, section 5. Kudos, held against the world.
 
 Each docstring is the sentence, or what it says; figures are worked by hand beside it. Everything
 goes through `World.handle`, as a caller of the real thing would see it.
