@@ -64,8 +64,8 @@ def _with_host(payload: bytes, request: Request, host: str | None) -> bytes:
     """Makes the pictures' URLs absolute; their tokens can't be guessed, so no text has them."""
     if host is not None:
         for token in request.image_tokens:
-            path = f"{IMAGE}/{token}".encode()
-            payload = payload.replace(b'"' + path, b'"http://' + host.encode() + path)
+            path = f"{IMAGE}/{token}"
+            payload = payload.replace(orjson.dumps(path), orjson.dumps(f"http://{host}{path}"))
     return payload
 
 

@@ -184,12 +184,13 @@ def _to_reserve(state: State, pending: Pending) -> int:
 
 
 def _answer(state: State, request: Request, max_length: int, *, existing: bool) -> dict[str, Any]:
+    online = state.registry.online(request.demand.models)
     return {
         "id": request.id,
         "kudos": request.quote,
         "existing": existing,
         "expires_in": int(request.expires_at - state.now),
-        "message": None if state.registry.online(request.demand.models).workers else _NO_WORKER,
+        "message": _NO_WORKER if online.largest_length is None else None,
         "warnings": [],
         "max_length": max_length,
         "max_context_length": request.demand.max_context_length,

@@ -7,7 +7,8 @@ from horde_simulator.state import State
 
 def model_entry(state: State, model: str) -> dict[str, Any]:
     """A model as `GET /status/models` lists it: threads, tokens per second, what waits."""
-    online = [worker for worker in state.registry.serving(model) if worker.online]
+    serving = state.registry.serving(model)
+    online = [worker for worker in serving if worker.online and not worker.maintenance]
     threads = sum(worker.threads for worker in online)
     speed = sum(worker.threads * worker.speed for worker in online)
     line = state.queue.line(model)

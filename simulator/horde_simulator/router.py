@@ -39,6 +39,8 @@ _FAULTED: Final[Mapping[str, str]] = {
     "progress": "progress",
     "worker_submit": "worker_submit",
 }
+_MOST_TICKETS: Final = 1000
+"""Submits that wait for their pictures; one whose carrier has given up is never resumed."""
 # What the verdict follows, in its words.
 _GRADED: Final[Mapping[str, Asked]] = {"submit": "submit", "status": "status", "cancel": "cancel"}
 
@@ -209,6 +211,8 @@ class Router:
         begun = intake.begin(self._state, body, visit.key)
         if isinstance(begun, Pending):
             self._ticket += 1
+            if len(self._tickets) >= _MOST_TICKETS:
+                del self._tickets[next(iter(self._tickets))]
             self._tickets[self._ticket] = (visit, begun, body)
             return ImageFetch(self._ticket, intake.urls_to_fetch(begun))
         return self._accepted(visit, begun, body)

@@ -88,7 +88,10 @@ class Worker:
 
 @attrs.frozen
 class Online:
-    """The workers that are online for some models, in the order of their coming."""
+    """The workers that are online for some models, in the order of their coming.
+
+    Those in maintenance are among them (they serve their owners), and don't count for the largest.
+    """
 
     workers: tuple[Worker, ...]
     largest_length: int | None
@@ -157,11 +160,11 @@ class Registry:
             seen: dict[str, Worker] = {}
             for model in models:
                 seen.update((w.id, w) for w in self.serving(model) if w.online)
-            workers = tuple(seen.values())
+            active = [w for w in seen.values() if not w.maintenance]
             found = self._online[models] = Online(
-                workers=workers,
-                largest_length=max((w.max_length for w in workers), default=None),
-                largest_context=max((w.max_context_length for w in workers), default=None),
+                workers=tuple(seen.values()),
+                largest_length=max((w.max_length for w in active), default=None),
+                largest_context=max((w.max_context_length for w in active), default=None),
             )
         return found
 

@@ -225,6 +225,16 @@ def test_a_worker_in_maintenance_serves_its_owner_only() -> None:
     assert worker.pop()["id"] is not None
 
 
+def test_a_worker_in_maintenance_counts_neither_for_a_model_nor_for_its_largest_length() -> None:
+    world = World(scenario(profile("a"), profile("b", max_length=4096, maintenance=True)))
+    caller = Caller(world)
+    assert caller.submit(params={"max_length": 4096})["max_length"] == 2048
+    entry = caller.send("GET", f"/status/models/{MODEL}")
+    assert (entry["workers"], entry["count"]) == (1, 1)
+    alone = Caller(World(scenario(profile(maintenance=True))))
+    assert "worker" in alone.submit()["message"]
+
+
 def test_a_worker_is_online_for_300_seconds_after_its_last_call() -> None:
     world = World(scenario())
     worker, caller = Program(world), Caller(world)

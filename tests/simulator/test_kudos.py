@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from horde_simulator.document import SHIPPED, shipped_scenario
 from horde_simulator.faults import FAULTS
 from horde_simulator.scenario import FaultSpec
 from horde_simulator.world import World
@@ -182,6 +183,32 @@ def test_conservation_under_every_fault(where: str) -> None:
     assert ledger.debited == ledger.credited + ledger.burnt + ledger.forgiven
     left = sum(account.balance for account in world.state.accounts.all())
     assert start - left == ledger.burnt > 0
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_conservation_in_every_shipped_scenario(name: str) -> None:
+    """Sixty requests by its users over some minutes, a third of them cancelled."""
+    world = World(shipped_scenario(name))
+    start = sum(account.balance for account in world.state.accounts.all())
+    keys = [ANONYMOUS, *(user.key for user in world.scenario.users)]
+    models = [model.name for model in world.scenario.models] or ["none"]
+    ids = []
+    for number in range(60):
+        world.advance(world.now + 3.0)
+        caller = Caller(world, keys[number % len(keys)])
+        model = models[number % len(models)]
+        answer = caller.submit(models=[model], progress=True, params={"max_length": 64})
+        if isinstance(answer, dict) and "id" in answer:
+            ids.append(answer["id"])
+        if number % 3 == 0 and ids:
+            Caller(world).cancel(ids[number % len(ids)])
+    world.advance(world.now + 2000.0)
+    ledger = world.state.ledger
+    assert ledger.debited == ledger.credited + ledger.burnt + ledger.forgiven
+    left = sum(account.balance for account in world.state.accounts.all())
+    assert start - left == ledger.burnt
+    assert not world.state.requests
+    assert all(account.unpopped == account.reserved == 0 for account in world.state.accounts.all())
 
 
 def test_a_refusal_costs_nothing() -> None:

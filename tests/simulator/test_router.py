@@ -1,6 +1,11 @@
 """Routes, listings, headers, the journal, and what the verdict is told."""
 
+import json
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from horde_simulator.call import Answer, Call
 from horde_simulator.scenario import FaultSpec
@@ -10,8 +15,10 @@ from simulator.horde import (
     LARGE,
     MODEL,
     SMALL,
+    TOOL,
     Caller,
     Program,
+    body_of,
     empty_world,
     profile,
     scenario,
@@ -266,6 +273,50 @@ def test_reset_begins_anew() -> None:
     assert caller.submit()["id"] == first
     caller.world.reset(scenario(limits="off"))
     assert caller.send("GET", "/workers") == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=10,
+)
+SPOILT: list[tuple[str, dict[str, Any]]] = [
+    (
+        "/generate/chat/async",
+        body_of(tools=[TOOL], params={"n": 1}, response_format={}, workers=[]),
+    ),
+    ("/generate/chat/pop", {"name": "w", "models": [MODEL], "chat": {"features": []}}),
+    ("/generate/chat/progress", {"id": "x", "seq": 1, "content": ""}),
+    (
+        "/generate/chat/submit",
+        {"id": "x", "message": {"content": "", "tool_calls": []}, "usage": {}},
+    ),
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(SPOILT), st.data())
+def test_any_value_in_any_place_is_answered(
+    spoilt: tuple[str, dict[str, Any]], data: st.DataObject
+) -> None:
+    """One place of a good body, at any depth, holds any JSON: an answer, never an exception."""
+    path, good = spoilt
+    world = World(scenario(profile()))
+    program = Program(world)
+    program.pop()
+    Caller(world).submit(tools=[TOOL])
+    job = program.pop()
+    body = json.loads(json.dumps(good).replace('"x"', json.dumps(job["id"])))
+    place: Any = body
+    key: Any = data.draw(st.sampled_from(sorted(body)))
+    while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
+        place = place[key]
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = data.draw(st.sampled_from(keys))
+    place[key] = data.draw(JSON)
+    program.send("POST", path, json.dumps(body).encode())
+    assert program.status in (200, 202, 400, 403, 404)
+    world.advance(world.now + 400.0)
 
 
 def test_calls_may_come_in_any_bytes() -> None:

@@ -205,6 +205,15 @@ def test_tails_are_counted_in_code_points(
     assert (shown["reasoning_from"], shown["reasoning_content"]) == (reasoning_from, reasoning)
 
 
+@pytest.mark.parametrize("length", [10, 100_000])
+def test_an_answer_is_as_long_as_the_tail_that_was_asked_for(length: int) -> None:
+    caller, worker, request_id, job = at_work()
+    worker.post(job["id"], 1, "x" * length + "new")
+    before = caller.read(request_id, f"content_from={length}")
+    assert before["progress"][0]["content"] == "new"
+    assert len(str(before)) < 1500
+
+
 def test_tails_of_several_replies() -> None:
     caller, worker, request_id, first = at_work(params={"n": 2, "max_length": 64})
     second = worker.pop()
