@@ -22,7 +22,6 @@ from simulator.horde import (
     scenario,
 )
 
-
 RATE = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"]
 
 
