@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-import attrs
 import orjson
 
 from horde_simulator import desk, distortion, intake, models
@@ -14,7 +13,6 @@ from horde_simulator.ending import cancel, expire
 from horde_simulator.faults import WORKER_CALLS
 from horde_simulator.images import content_type
 from horde_simulator.journal import Journal
-from horde_simulator.payload import read_object
 from horde_simulator.pricing import kudos
 from horde_simulator.refusals import HordeError, refuse
 from horde_simulator.request import Request, not_found
@@ -23,8 +21,7 @@ from horde_simulator.scenario import FaultSpec
 from horde_simulator.state import State
 from horde_simulator.status import read_offsets, status_body
 from horde_simulator.verdict import Asked
-
-Headers = tuple[tuple[str, str], ...]
+from horde_simulator.visit import Visit
 
 _JSON: Final = ("content-type", "application/json")
 # The calls that a planned fault can hit; one model is asked for with the same fault as all.
@@ -45,53 +42,13 @@ _MOST_TICKETS: Final = 1000
 _GRADED: Final[Mapping[str, Asked]] = {"submit": "submit", "status": "status", "cancel": "cancel"}
 
 
-@attrs.define(eq=False)
-class _Visit:
-    """One call on its way: what is known of it so far."""
-
-    call: Call
-    headers: Mapping[str, str]
-    key: str
-    name: str = ""
-    subject: str = ""
-    limits: Headers = ()
-    fault: FaultSpec | None = None
-    request_id: str | None = None
-    """The request that it turned out to be about."""
-    done: bool = False
-    """Whether its answer says that the request is over."""
-    _body: dict[str, Any] | HordeError | None = None
-
-    def body(self) -> dict[str, Any]:
-        """The call's body, read once.
-
-        Raises:
-            HordeError: it is no JSON object of legal text.
-        """
-        if self._body is None:
-            try:
-                self._body = read_object(self.call.body)
-            except HordeError as error:
-                self._body = error
-        if isinstance(self._body, HordeError):
-            raise self._body
-        return self._body
-
-    def peek(self, name: str) -> object:
-        """One key of the body; None when it can't be read."""
-        try:
-            return self.body().get(name)
-        except HordeError:
-            return None
-
-
 class Router:
     """Handles calls upon one Horde."""
 
     def __init__(self, state: State, journal: Journal) -> None:
         self._state = state
         self._journal = journal
-        self._tickets: dict[int, tuple[_Visit, Pending, Mapping[str, Any]]] = {}
+        self._tickets: dict[int, tuple[Visit, Pending, Mapping[str, Any]]] = {}
         self._ticket = 0
         self._handlers = {
             "submit": self._submit,
@@ -112,7 +69,7 @@ class Router:
     def handle(self, call: Call) -> Answer | ImageFetch:
         """Answers a call, or asks for pictures first."""
         headers = dict(call.headers)
-        visit = _Visit(call, headers, headers.get("apikey", ""))
+        visit = Visit(call, headers, headers.get("apikey", ""))
         try:
             visit.name, visit.subject = route(call.method, call.path)
             self._asked(visit)
@@ -140,20 +97,20 @@ class Router:
             answer = self._refused(visit, error)
         return self._leave(visit, answer)
 
-    def _address(self, visit: _Visit) -> str:
+    def _address(self, visit: Visit) -> str:
         """Whose limits by address count: a known service's users have their own."""
         known = self._state.scenario.service_authorization
         if known and visit.headers.get("proxy-authorization") == known:
             return visit.headers.get("proxied-for", visit.call.address)
         return visit.call.address
 
-    def _asked(self, visit: _Visit) -> None:
+    def _asked(self, visit: Visit) -> None:
         """Tells the verdict of a call before anything can come of it."""
         asked = _GRADED.get(visit.name)
         if asked is not None:
-            self._state.grader.asked(self._state.now, asked, _graded_subject(visit))
+            self._state.grader.asked(self._state.now, asked, visit.graded_subject)
 
-    def _fault(self, visit: _Visit) -> FaultSpec | None:
+    def _fault(self, visit: Visit) -> FaultSpec | None:
         name = _FAULTED.get(visit.name)
         if name is None:
             return None
@@ -162,10 +119,10 @@ class Router:
             return self._state.faults.strike_call(name, model=model, worker=worker)
         request = self._state.requests.get(visit.subject)
         polls = 0 if request is None else request.polls
-        model = _model_of(visit) if request is None else request.demand.models[0]
+        model = visit.asked_model if request is None else request.demand.models[0]
         return self._state.faults.strike_call(name, model=model, count=polls)
 
-    def _worker_of(self, visit: _Visit) -> tuple[str | None, str | None]:
+    def _worker_of(self, visit: Visit) -> tuple[str | None, str | None]:
         """The model and the worker's name that a worker's call is about, where it says so."""
         if visit.name == "pop":
             name = visit.peek("name")
@@ -174,14 +131,14 @@ class Router:
         job = self._state.jobs.get(job_id) if isinstance(job_id, str) else None
         return (None, None) if job is None else (job.model, job.worker.name)
 
-    def _refused(self, visit: _Visit, error: HordeError) -> Answer:
+    def _refused(self, visit: Visit, error: HordeError) -> Answer:
         if visit.name in _GRADED and "errors" in error.body:
             detail = f"{visit.name}: {error.body['errors']}"
             self._state.grader.forbidden(detail, visit.subject or None)
         headers = (_JSON, *visit.limits, *error.headers)
         return Answer(error.status, headers, orjson.dumps(error.body))
 
-    def _leave(self, visit: _Visit, answer: Answer) -> Answer:
+    def _leave(self, visit: Visit, answer: Answer) -> Answer:
         """What every answer goes through last: its fault, the verdict, the journal."""
         fault = visit.fault
         delivered = True
@@ -197,16 +154,16 @@ class Router:
         self._journal.record(state.now, visit.call, status, visit.request_id)
         return answer
 
-    def _told_to_wait(self, visit: _Visit, answer: Answer) -> None:
+    def _told_to_wait(self, visit: Visit, answer: Answer) -> None:
         after = dict(answer.headers).get("retry-after")
         if after is not None:
-            asked, subject = _GRADED[visit.name], _graded_subject(visit)
+            asked, subject = _GRADED[visit.name], visit.graded_subject
             self._state.grader.told_to_wait(self._state.now, asked, subject, float(after))
 
-    def _json(self, visit: _Visit, body: object, status: int = 200) -> Answer:
+    def _json(self, visit: Visit, body: object, status: int = 200) -> Answer:
         return Answer(status, (_JSON, *visit.limits), orjson.dumps(body))
 
-    def _submit(self, visit: _Visit) -> Answer | ImageFetch:
+    def _submit(self, visit: Visit) -> Answer | ImageFetch:
         body = visit.body()
         begun = intake.begin(self._state, body, visit.key)
         if isinstance(begun, Pending):
@@ -217,9 +174,7 @@ class Router:
             return ImageFetch(self._ticket, intake.urls_to_fetch(begun))
         return self._accepted(visit, begun, body)
 
-    def _accepted(
-        self, visit: _Visit, accepted: intake.Accepted, body: Mapping[str, Any]
-    ) -> Answer:
+    def _accepted(self, visit: Visit, accepted: intake.Accepted, body: Mapping[str, Any]) -> Answer:
         if accepted.request is not None:
             visit.request_id = accepted.request.id
             self._state.grader.submitted(
@@ -232,14 +187,14 @@ class Router:
             )
         return self._json(visit, accepted.body, accepted.status)
 
-    def _held(self, visit: _Visit) -> Request:
+    def _held(self, visit: Visit) -> Request:
         request = self._state.requests.get(visit.subject)
         if request is None:
             raise not_found(visit.subject)
         visit.request_id = request.id
         return request
 
-    def _status(self, visit: _Visit) -> Answer:
+    def _status(self, visit: Visit) -> Answer:
         state, faults = self._state, self._state.faults
         request = self._held(visit)
         request.polls += 1
@@ -258,45 +213,45 @@ class Router:
         visit.done = request.over
         return self._json(visit, body)
 
-    def _cancel(self, visit: _Visit) -> Answer:
+    def _cancel(self, visit: Visit) -> Answer:
         request = self._held(visit)
         cancel(self._state, request)
         visit.done = True
         return self._json(visit, status_body(self._state, request, {}))
 
-    def _pop(self, visit: _Visit) -> Answer:
+    def _pop(self, visit: Visit) -> Answer:
         host = visit.headers.get("host")
         return self._json(visit, desk.pop(self._state, visit.body(), visit.key, host))
 
-    def _progress(self, visit: _Visit) -> Answer:
+    def _progress(self, visit: Visit) -> Answer:
         return self._json(visit, desk.progress(self._state, visit.body(), visit.key))
 
-    def _worker_submit(self, visit: _Visit) -> Answer:
+    def _worker_submit(self, visit: Visit) -> Answer:
         return self._json(visit, desk.submit(self._state, visit.body(), visit.key))
 
-    def _image(self, visit: _Visit) -> Answer:
+    def _image(self, visit: Visit) -> Answer:
         data = self._state.images.get(visit.subject)
         return Answer(200, (("content-type", content_type(data)), *visit.limits), data)
 
-    def _workers(self, visit: _Visit) -> Answer:
+    def _workers(self, visit: Visit) -> Answer:
         asked = dict(parse_qsl(visit.call.query)).get("type", "text")
         now = self._state.now
         listed = [w for w in self._state.registry.by_id.values() if w.online]
         return self._json(visit, [w.as_json(now) for w in listed] if asked == "text" else [])
 
-    def _models(self, visit: _Visit) -> Answer:
+    def _models(self, visit: Visit) -> Answer:
         query = dict(parse_qsl(visit.call.query))
         if query.get("type", "text") != "text":
             return self._json(visit, [])
         entries = [models.model_entry(self._state, name) for name in self._state.sizes]
         return self._json(visit, entries)
 
-    def _model(self, visit: _Visit) -> Answer:
+    def _model(self, visit: Visit) -> Answer:
         if visit.subject not in self._state.sizes:
             raise refuse("UnknownModel", f"The model '{visit.subject[:200]}' is unknown.")
         return self._json(visit, models.model_entry(self._state, visit.subject))
 
-    def _find_user(self, visit: _Visit) -> Answer:
+    def _find_user(self, visit: Visit) -> Answer:
         account = self._state.accounts.get(visit.key)
         if account is None:
             raise refuse("UserNotFound", "No user matching sent API Key.")
@@ -310,24 +265,8 @@ class Router:
             },
         )
 
-    def _heartbeat(self, visit: _Visit) -> Answer:
+    def _heartbeat(self, visit: Visit) -> Answer:
         return self._json(visit, {"message": "OK", "version": "simulated"})
 
-    def _performance(self, visit: _Visit) -> Answer:
+    def _performance(self, visit: Visit) -> Answer:
         return self._json(visit, models.performance(self._state))
-
-
-def _graded_subject(visit: _Visit) -> str | None:
-    """What the verdict knows a call by: the request's id, of a submit its operation key."""
-    if visit.name != "submit":
-        return visit.subject
-    key = visit.peek("operation_key")
-    return key if isinstance(key, str) else None
-
-
-def _model_of(visit: _Visit) -> str | None:
-    """The first model that a submit asks for."""
-    models_asked = visit.peek("models") if visit.name == "submit" else None
-    if isinstance(models_asked, list) and models_asked and isinstance(models_asked[0], str):
-        return models_asked[0]
-    return visit.subject if visit.name == "model" else None

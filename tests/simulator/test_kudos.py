@@ -202,7 +202,7 @@ def test_conservation_in_every_shipped_scenario(name: str) -> None:
             ids.append(answer["id"])
         if number % 3 == 0 and ids:
             Caller(world).cancel(ids[number % len(ids)])
-    world.advance(world.now + 2000.0)
+    world.advance(world.now + 5000.0)
     ledger = world.state.ledger
     assert ledger.debited == ledger.credited + ledger.burnt + ledger.forgiven
     left = sum(account.balance for account in world.state.accounts.all())
