@@ -48,7 +48,8 @@ class Playground {
   update() {
     if (!this.picker) return; // still being built
     this.composer.hint(this.#draft().hints);
-    find("chosen", HTMLElement).textContent = this.settings.model || "No model chosen";
+    const { model } = this.settings;
+    Object.assign(find("chosen", HTMLElement), { textContent: model.split("/").at(-1) || "No model chosen", title: model });
     find("send", HTMLButtonElement).disabled = this.running !== null;
   }
 

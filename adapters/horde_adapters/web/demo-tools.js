@@ -3,6 +3,9 @@ import { calculate } from "./arithmetic.js";
 
 /** @typedef {{name: string, description: string, parameters: object, run: (parameters: any) => unknown}} DemoTool */
 
+const ZONES = `UTC Europe/London Europe/Oslo Africa/Nairobi Asia/Kolkata Asia/Tokyo Australia/Sydney
+  America/Sao_Paulo America/New_York America/Los_Angeles`.split(/\s+/);
+
 /** @type {DemoTool[]} */
 export const DEMO_TOOLS = [
   {
@@ -10,9 +13,10 @@ export const DEMO_TOOLS = [
     description: "The current date and time in a time zone",
     parameters: {
       type: "object",
-      properties: { time_zone: { type: "string", description: "An IANA name, such as Europe/Oslo. Default: UTC" } },
+      properties: { time_zone: { enum: ZONES } },
+      required: ["time_zone"],
     },
-    run: ({ time_zone: timeZone }) => currentTime(new Date(), timeZone || "UTC"),
+    run: ({ time_zone: timeZone }) => currentTime(new Date(), timeZone),
   },
   {
     name: "calculate",

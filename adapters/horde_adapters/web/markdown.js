@@ -11,7 +11,11 @@ import DOMPurify from "./vendor/purify.es.mjs";
 import { copyButton, make } from "./dom.js";
 
 const SLICE = 2000; // characters taken in one task, so that a reply that comes whole is no long one
-const LONG_LIST = 12; // items, from which on the finished ones of an open list are left alone
+// From these sizes on, the finished part of a block that is still open is left alone as well.
+const LONG_LIST = 12; // items
+const LONG_TABLE = 40; // rows: it goes on as a table with the same head
+const LONG_PARAGRAPH = 2000; // characters
+const LONG_BLOCK = 8000; // characters of any other block
 const OPEN_FENCE = /^ {0,3}(`{3,}|~{3,})([^\n`]*)\n/;
 
 const ALLOWED = {
@@ -57,8 +61,8 @@ export class MarkdownView {
     this.tail = element.appendChild(make("div", { className: "tail" }));
     /** @type {{text: Text, closing: RegExp} | null} a code block that is still coming */
     this.fence = null;
-    /** @type {Element | null} the list that the open block goes on with */
-    this.list = null;
+    /** @type {Element | null} the list or paragraph that the open block goes on with */
+    this.grown = null;
     /** @type {any} link definitions, which count for all that follows */
     this.links = Object.create(null);
     this.isScheduled = false;
@@ -112,21 +116,37 @@ export class MarkdownView {
 
   /** Blocks that end before the last whole line. Returns whether a code block begins then. */
   #takeBlocks() {
-    const lines = this.open.slice(0, this.open.lastIndexOf("\n") + 1);
-    const tokens = lines ? this.#lex(lines) : [];
+    const end = this.open.lastIndexOf("\n") + 1;
+    const source = this.open.length - end > LONG_PARAGRAPH ? this.open : this.open.slice(0, end);
+    const tokens = source ? this.#lex(source) : [];
     const last = tokens.findLastIndex((token) => token.type !== "space");
     if (last > 0) {
       this.#commit(tokens.slice(0, last));
       this.open = this.open.slice(lengthOf(tokens.slice(0, last)));
     }
-    const token = tokens[last];
-    if (token?.type === "list" && token.items.length > LONG_LIST) {
-      const items = token.items.slice(0, -2); // the last but one may still become a loose one
-      this.#commit([{ ...token, items }]);
-      this.list = this.tail.previousElementSibling;
-      this.open = this.open.slice(lengthOf(items));
+    const cut = last >= 0 ? this.#cut(tokens[last]) : null;
+    if (cut) {
+      this.open = cut.rest + this.open.slice(tokens[last].raw.length);
+      this.#commit(cut.done);
+      this.grown = this.tail.previousElementSibling;
     }
     return this.#openFence();
+  }
+
+  /** The finished part of a long open block, and the source of what goes on. @param {any} token */
+  #cut(token) {
+    const { type, raw } = token;
+    if (type === "list" && token.items.length > LONG_LIST) {
+      const items = token.items.slice(0, -2); // the last but one may still become a loose one
+      return { done: [{ ...token, items }], rest: raw.slice(lengthOf(items)) };
+    }
+    if (type === "table" && token.rows.length > LONG_TABLE) {
+      const lines = raw.trimEnd().split("\n");
+      return { done: [{ ...token, rows: token.rows.slice(0, -1) }], rest: `${lines[0]}\n${lines[1]}\n${lines.at(-1)}\n` };
+    }
+    if (raw.length <= (type === "paragraph" ? LONG_PARAGRAPH : LONG_BLOCK)) return null;
+    const at = type === "paragraph" ? sentenceEnd(raw) : raw.lastIndexOf("\n", raw.length - 2) + 1;
+    return at > 0 ? { done: this.#lex(raw.slice(0, at)), rest: raw.slice(at) } : null;
   }
 
   #openFence() {
@@ -161,11 +181,11 @@ export class MarkdownView {
     if (!tokens.length) return;
     const fragment = this.#render(tokens);
     const first = fragment.firstElementChild;
-    if (this.list && first?.tagName === this.list.tagName && tokens[0].type === "list") {
-      this.list.append(...first.children);
+    if (first && first.tagName === this.grown?.tagName && ["list", "paragraph"].includes(tokens[0].type)) {
+      this.grown.append(...(first.tagName === "P" ? [" "] : []), ...first.childNodes);
       first.remove();
     }
-    this.list = null;
+    this.grown = null;
     this.tail.before(fragment);
   }
 
@@ -201,6 +221,14 @@ export class MarkdownView {
 function codeBlock(block) {
   block.tabIndex = 0; // it may scroll sideways, by keyboard too
   return make("div", { className: "code" }, block, copyButton(() => block.textContent ?? ""));
+}
+
+/** Where a long paragraph may be cut: before a letter, so that the rest is none of markdown's marks. @param {string} text */
+function sentenceEnd(text) {
+  const part = text.slice(0, (LONG_PARAGRAPH * 2) / 3);
+  const ends = [...part.matchAll(/(?:[.!?]\s+|[。！？])(?=\p{L})/gu), ...part.matchAll(/\s+(?=\p{L})/gu)];
+  const best = ends.filter(({ index }) => index > LONG_PARAGRAPH / 3)[0] ?? ends.at(-1);
+  return best ? best.index + best[0].length : part.length;
 }
 
 /** @param {{raw: string}[]} tokens */
