@@ -9,6 +9,9 @@ from horde_adapters.drive import Drive
 from horde_core.errors import refuse
 from horde_core.events import Draining
 
+ROUND = 5.0
+"""Seconds between two rounds of `keep_time`."""
+
 LAST_MOMENT = 0.6
 """Seconds after the grace in which errors are told and jobs cancelled."""
 
@@ -61,6 +64,13 @@ class Admission:
         """Raises `draining` once the process is about to end."""
         if self.is_draining:
             raise refuse("draining", "The front is shutting down.")
+
+    async def keep_time(self) -> None:
+        """Goes round the drives for ever, for those whose writer is held up in a send."""
+        while True:
+            await trio.sleep(ROUND)
+            for drive in tuple(self._drives):
+                drive.tell_time()
 
     async def drain(self, grace: float) -> None:
         """No new requests; those open get `grace` seconds, then each is ended, job and all."""

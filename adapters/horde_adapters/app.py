@@ -90,6 +90,7 @@ class Front:
         async with trio.open_nursery() as nursery:
             self.pool = Pool(self.horde, nursery, longest_age=self.settings.pool_age)
             nursery.start_soon(self._ticker.run)
+            nursery.start_soon(self.admission.keep_time)
             while (message := await receive())["type"] != "lifespan.shutdown":
                 await send({"type": f"{message['type']}.complete"})
             nursery.cancel_scope.cancel()
@@ -221,7 +222,11 @@ class Front:
             )
             try:
                 with self.admission.drive(drive):
-                    await drive.run(receive, send)
+                    connection = scope.get("state", {}).get("connection")
+                    # An HTTP/2 connection carries others' streams as well.
+                    alone = connection is not None and not scope["http_version"].startswith("2")
+                    hang_up = connection.break_off if alone else None
+                    await drive.run(receive, send, hang_up)
             finally:
                 account.chatted(drive)
 

@@ -1,10 +1,11 @@
 """Runs one exchange on trio: its effects become calls and bytes, what comes of them its events.
 
 Three kinds of task, in one nursery.  The request's own task is writer and timer: it sends what the
-outbox holds, and tells the exchange that time passed.  The watcher waits for the client to leave
-and acts on it even while the writer is stuck in a send, which hypercorn lets nobody cancel.  Each
-call to the Horde is a task of its own; those that change something there (submit, cancel) are
-shielded, so that the server's cancelling of the request can't leave a job behind.
+outbox holds, and tells the exchange that time passed (`tell_time` does while a send is held up).
+The watcher waits for the client to leave, and acts on it even while the writer is stuck in a send,
+which hypercorn lets nobody cancel.  Each call to the Horde is a task of its own; those that change
+something there (submit, cancel) are shielded, so that the server's cancelling of the request can't
+leave a job behind.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -28,6 +29,11 @@ from horde_core.native import UnreadableAnswer, read_receipt
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+HangUp = Callable[[], Awaitable[None]]
+
+LONGEST_SEND = 120.0
+"""Seconds that one send may be held up by a client that reads hardly anything.  One that reads
+nothing at all is found out sooner over HTTP/1.1 (TCP_USER_TIMEOUT), and over HTTP/2 only so."""
 
 _NOTHING_SUBMITTED = (State.NEW, State.LOOKING_UP, State.QUOTING)
 
@@ -64,18 +70,27 @@ class Drive:
         self._wake = trio.Event()
         self._head: SendHead | None = None
         self._head_is_out = False
+        self._sending_since: float | None = None
+        self._writing = trio.CancelScope()
         self._data: list[bytes] = []
         self._last = False
         self._is_whole = False
         """The response's last bytes were handed over: what the client does now is its affair."""
 
-    async def run(self, receive: Receive, send: Send) -> None:
-        """Serves the request to its end, the cancelling of its job included."""
+    async def run(self, receive: Receive, send: Send, hang_up: HangUp | None = None) -> None:
+        """Serves the request to its end, the cancelling of its job included.
+
+        `hang_up` breaks the client's connection, where the server offers that.
+        """
+        self._hang_up = hang_up
         async with trio.open_nursery() as self._nursery:
             self._nursery.start_soon(self._watch, receive)
             self.deliver(events.Arrived())
             try:
-                await self._write(send)
+                with self._writing:
+                    await self._write(send)
+                while not self._is_over:  # the writer was cancelled, as its client is lost
+                    await self._wait()
             finally:
                 if not self._is_over:  # the server cancels this task: nobody gets the reply
                     self.deliver(events.ClientGone())
@@ -94,7 +109,22 @@ class Drive:
             self._perform(effects)
         except Exception as error:
             self._fail(error)
+            if self.exchange.receipt is None:
+                self._deliver_after_failure(event)
         self._wake.set()
+
+    def tell_time(self) -> None:
+        """Does the writer's other task, the timer's, while a send of it is held up."""
+        since, now = self._sending_since, trio.current_time()
+        if since is None:
+            return
+        if now - since > LONGEST_SEND and not self._writing.cancel_called:
+            self._lose_client()
+            self._writing.cancel()
+            if self._hang_up is not None:
+                self._nursery.start_soon(self._hang_up)
+        elif not self._is_over and self.exchange.wake_at <= now:
+            self.deliver(events.TimePassed())
 
     def abort(self) -> None:
         """Breaks off what was shielded: the process ends now."""
@@ -138,17 +168,24 @@ class Drive:
             self._head_is_out = True
             self.first_byte_at = trio.current_time()
             headers = list(head.headers)
+            self._sending_since = self.first_byte_at
             await send({"type": "http.response.start", "status": head.status, "headers": headers})
+            self._sending_since = None
         data, self._data = b"".join(self._data), []
         last, self._last = self._last, False
         if self.client_left or not (data or last):
             return
         self._is_whole = last
+        self._sending_since = trio.current_time()
         await send({"type": "http.response.body", "body": data, "more_body": not last})
+        self._sending_since = None
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
+        self._lose_client()
+
+    def _lose_client(self) -> None:
         if not self._is_whole:
             self.client_left = True
             self._head, self._data, self._last = None, [], False

@@ -54,8 +54,7 @@ class WatchfulH11(H11Protocol):
         self._header_time = header_time
         self._pipelined = pipelined
         self._turn = trio.Lock()
-        self._requests = 0
-        self._timed = -1
+        self._header_timer: trio.CancelScope | None = None
 
     async def handle(self, event: Event) -> None:
         await super().handle(event)
@@ -66,6 +65,8 @@ class WatchfulH11(H11Protocol):
                 await self.can_read.clear()
                 await self.can_read.wait()
             self._time_headers()
+        elif isinstance(event, Closed):
+            self._stop_header_timer()
 
     async def _handle_events(self) -> None:
         # Two tasks come here: the reader, and the one that follows up on bytes that came early.
@@ -73,7 +74,7 @@ class WatchfulH11(H11Protocol):
             await super()._handle_events()
 
     async def _create_stream(self, request: h11.Request) -> None:
-        self._requests += 1
+        self._stop_header_timer()
         headers = [(name, value) for name, value in request.headers if name != b"upgrade"]
         if len(headers) < len(request.headers):
             request = h11.Request(
@@ -107,11 +108,17 @@ class WatchfulH11(H11Protocol):
     def _time_headers(self) -> None:
         """Starts the time limit of a request whose headers have begun to arrive."""
         began = self.connection.their_state is h11.IDLE and bool(self.connection.trailing_data[0])
-        if began and self._timed != self._requests:
-            self._timed = self._requests
-            self.task_group.spawn(self._limit_headers, self._requests)
+        if began and self._header_timer is None:
+            self._header_timer = trio.CancelScope()
+            self.task_group.spawn(self._limit_headers, self._header_timer)
 
-    async def _limit_headers(self, request: int) -> None:
-        await self.context.sleep(self._header_time)
-        if self._requests == request:
+    def _stop_header_timer(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+
+    async def _limit_headers(self, scope: trio.CancelScope) -> None:
+        with scope:
+            await trio.sleep(self._header_time)
+        if not scope.cancelled_caught:
             await self.send(Closed())

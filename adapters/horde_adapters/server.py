@@ -161,6 +161,12 @@ class _Connection(TCPServer):
             event = RawData(data=event.data[written:])
         await super().protocol_send(event)
 
+    async def _read_data(self) -> None:
+        """As hypercorn's, which lets a connection that its client closed lie about, socket and all,
+        until the time for idle ones is over."""
+        await super()._read_data()
+        await self.idle_task.stop()
+
     async def break_off(self, last: bytes = b"") -> None:
         """Sends some bytes as they are and closes, in the midst of whatever is going on."""
         if last:
