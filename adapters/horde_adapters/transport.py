@@ -7,8 +7,7 @@ recently used connection is the likeliest to be alive, and the rest age at the b
 
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 
 import attrs
 import httpcore
@@ -28,13 +27,12 @@ _ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = {
 }
 
 
-@contextmanager
-def _translated(request: httpx.Request) -> Iterator[None]:
-    try:
-        yield
-    except tuple(_ERRORS) as error:
-        kind = next(ours for theirs, ours in _ERRORS.items() if isinstance(error, theirs))
-        raise kind(str(error), request=request) from error
+_THEIRS = tuple(_ERRORS)
+
+
+def _translated(error: Exception, request: httpx.Request) -> httpx.TransportError:
+    kind = next(ours for theirs, ours in _ERRORS.items() if isinstance(error, theirs))
+    return kind(str(error), request=request)
 
 
 @attrs.frozen
@@ -46,6 +44,7 @@ class _Idle:
 class LifoTransport(httpx.AsyncBaseTransport):
     """Speaks HTTP/1.1 to one origin. `idle_limit` is in seconds.
 
+    A request's extension `target`, httpcore's, goes out in place of its URL's path and query.
     Raises httpx's transport errors; ConnectError and ConnectTimeout mean that no connection was
     opened, so nothing of the request left this process.
     """
@@ -60,6 +59,7 @@ class LifoTransport(httpx.AsyncBaseTransport):
     ) -> None:
         port = origin.port or {"http": 80, "https": 443}[origin.scheme]
         self._origin = httpcore.Origin(origin.raw_scheme, origin.raw_host, port)
+        self._url = httpcore.URL(scheme=origin.raw_scheme, host=origin.raw_host, port=port)
         self._ssl_context = ssl_context
         self._idle_limit = idle_limit
         self._backend = backend
@@ -72,22 +72,21 @@ class LifoTransport(httpx.AsyncBaseTransport):
     async def _send(
         self, connection: httpcore.AsyncHTTPConnection, request: httpx.Request
     ) -> httpx.Response:
-        url = request.url
-        with _translated(request):
+        extensions = request.extensions
+        if "target" not in extensions:
+            extensions = {**extensions, "target": request.url.raw_path}
+        try:
             answer = await connection.handle_async_request(
                 httpcore.Request(
                     method=request.method,
-                    url=httpcore.URL(
-                        scheme=url.raw_scheme,
-                        host=url.raw_host,
-                        port=self._origin.port,
-                        target=url.raw_path,
-                    ),
+                    url=self._url,
                     headers=request.headers.raw,
                     content=request.stream,
-                    extensions=request.extensions,
+                    extensions=extensions,
                 )
             )
+        except _THEIRS as error:
+            raise _translated(error, request) from error
         return httpx.Response(
             answer.status,
             headers=answer.headers,
@@ -141,9 +140,12 @@ class _Body(httpx.AsyncByteStream):
         self._request = request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translated(self._request):
-            async for chunk in self._answer.aiter_stream():
+        assert isinstance(self._answer.stream, AsyncIterable)
+        try:
+            async for chunk in self._answer.stream:
                 yield chunk
+        except _THEIRS as error:
+            raise _translated(error, self._request) from error
 
     async def aclose(self) -> None:
         await self._answer.aclose()
