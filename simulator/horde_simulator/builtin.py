@@ -1,6 +1,7 @@
 """The built-in workers: their lives as events of the timeline, without a thread or a wait."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import attrs
 
@@ -46,8 +47,6 @@ class Crew:
     def __init__(self, state: State) -> None:
         self._state = state
         self._members: dict[str, BuiltIn] = {}
-        self._retold: set[str] = set()
-        """Ids of requests whose next attempt says something else."""
         state.work_came = self._work_came
         state.registry.on_change = self._workers_changed
 
@@ -185,8 +184,7 @@ class Crew:
         if state.faults.strike("vanishes_after_pop", worker=_names(member), model=job.model):
             self._free_after_lease(member, job)
             return
-        retold = job.request.id in self._retold
-        act = perform(state, job, member.brain, member.busy, retold=retold)
+        act = perform(state, job, member.brain, member.busy)
         failing.spoil_text(state, act, _names(member))
         self._next(self._act(member, act))
 
@@ -229,7 +227,7 @@ class Crew:
                 if state.faults.strike(
                     "restarts_with_other_text", worker=names, model=model, count=count
                 ):
-                    self._retold.add(job.request.id)
+                    job.request.retold = True
                     self._hand_in(job, failing.given_up())
                     self._done(member)
                     return
@@ -246,13 +244,8 @@ class Crew:
 
     def _hand_in(self, job: Job, handed: work.Handed) -> None:
         """A built-in worker takes every refusal as it comes, as most worker programs do."""
-        try:
+        with suppress(HordeError):
             work.hand_in(self._state, job, handed)
-        except HordeError:
-            return
-        finally:
-            if job.request.over:
-                self._retold.discard(job.request.id)
 
     def _abandon(self, member: BuiltIn, job: Job) -> None:
         if job.state is JobState.PROCESSING:

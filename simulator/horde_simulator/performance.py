@@ -120,7 +120,7 @@ def _ends(text: str) -> list[int]:
     return list(accumulate(len(piece) for piece in tokens.pieces(text)))
 
 
-def perform(state: State, job: Job, brain: Brain, busy: int, *, retold: bool) -> Performance:
+def perform(state: State, job: Job, brain: Brain, busy: int) -> Performance:
     """Has a worker's brain answer a job that was just popped.
 
     Args:
@@ -128,8 +128,9 @@ def perform(state: State, job: Job, brain: Brain, busy: int, *, retold: bool) ->
         job: the job.
         brain: the worker's.
         busy: how many of the worker's threads are at work, this one included.
-        retold: whether this attempt says something else than the ones before. By default an
-            attempt says the same, as the source of chance is the request's own.
+
+    Each attempt at a reply says the same, as the source of chance is the request's own, unless the
+    request is to be told otherwise.
     """
     profile = job.worker.profile
     if profile is None:
@@ -137,9 +138,9 @@ def perform(state: State, job: Job, brain: Brain, busy: int, *, retold: bool) ->
     payload = orjson.loads(job.payload)
     pictures = tuple(state.images.get(token) for token in job.request.image_tokens)
     told = f"{job.request.id if job.request.seed is None else job.request.seed}:{job.index}"
-    random = Random(f"{told}:{job.attempt}" if retold else told)
+    random = Random(f"{told}:{job.attempt}" if job.request.retold else told)
     reply = brain(BrainJob(payload, job.model, pictures, job.attempt), random)
-    if retold and job.request.text_only:
+    if job.request.retold and job.request.text_only:
         reply = _told_otherwise(reply, payload["max_length"])
     speed = profile.tokens_per_second / (1 + profile.load_factor * (busy - 1))
     if profile.jitter:
@@ -157,7 +158,7 @@ def perform(state: State, job: Job, brain: Brain, busy: int, *, retold: bool) ->
         speed=speed,
         prompt_tokens=prompt_tokens,
         started_at=state.now + prefill,
-        posts_progress=progress or not job.request.text_only,
+        posts_progress=progress,
     )
 
 

@@ -112,6 +112,8 @@ class Request:
     settled: int = 0
     strikes: int = 0
     polls: int = 0
+    retold: bool = False
+    """Whether the next attempt of a built-in worker says something else than the last (a fault)."""
     last_refusal: Mapping[str, str] | None = None
 
     def apply(self, event: RequestEvent) -> None:

@@ -120,7 +120,10 @@ class World:
         self.state.registry.changed()
 
     def _owner_rests(self, owner: Account, change: int) -> None:
-        """Lets the owner's waiting requests know whether workers of its own are in maintenance."""
+        """Lets the owner's waiting requests know whether workers of its own are in maintenance.
+
+        The one place that looks at every request: an operator's act, never a call of the Horde.
+        """
         owner.resting += change
         name = owner.name if owner.resting else None
         for request in self.state.requests.values():
