@@ -101,7 +101,7 @@ def run(command: list[str], dev: DevServer) -> str:
     return ended.stdout
 
 
-def results(script: str, dev: DevServer) -> dict[str, Any]:
+def results(script: str, dev: DevServer, *arguments: str) -> dict[str, Any]:
     """Runs a script of `scripts/`, which prints one JSON object: a result for each case."""
-    found: dict[str, Any] = json.loads(run(command_for(SCRIPTS / script), dev))
+    found: dict[str, Any] = json.loads(run([*command_for(SCRIPTS / script), *arguments], dev))
     return found
