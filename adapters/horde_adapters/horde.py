@@ -45,22 +45,24 @@ class Lost(Exception):  # noqa: N818 - what became of the answer
 
 @attrs.frozen
 class Wait:
-    """Longest waits of one call in seconds: for a connection, for bytes, for all of it."""
+    """Longest waits of one call in seconds: for a connection, and for all of it.
+
+    None for single reads and writes: the whole bounds them, and each would be a deadline to keep.
+    """
 
     connect: float
-    bytes: float
     whole: float
 
     def extensions(self) -> Mapping[str, Mapping[str, float]]:
         """As httpcore takes them."""
-        return {"timeout": {"connect": self.connect, "read": self.bytes, "write": self.bytes}}
+        return {"timeout": {"connect": self.connect}}
 
 
-SUBMIT_WAIT = Wait(5.0, 60.0, 75.0)
+SUBMIT_WAIT = Wait(5.0, 75.0)
 """The Horde fetches a request's images within the submit, each up to some seconds."""
-STATUS_WAIT = Wait(5.0, 15.0, 20.0)
-CANCEL_WAIT = Wait(5.0, 10.0, 12.0)
-POOL_WAIT = Wait(3.0, 8.0, 10.0)
+STATUS_WAIT = Wait(5.0, 20.0)
+CANCEL_WAIT = Wait(5.0, 12.0)
+POOL_WAIT = Wait(3.0, 10.0)
 
 
 class InvalidUrl(ValueError):  # noqa: N818 - what the operator gave
