@@ -13,7 +13,7 @@ from typing import Any
 
 import h11
 import trio
-from hypercorn.events import Closed, Event, RawData
+from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol.h11 import H11Protocol
 
 _BLANK_LINES = b"\r\n"
@@ -87,6 +87,8 @@ class WatchfulH11(H11Protocol):
 
     async def _check_protocol(self, event: h11.Request) -> None:
         if event.method == b"PRI":
+            # HTTP/2 begins, and no request with it: hypercorn would wait for one for ever.
+            await self.send(Updated(idle=True))
             await super()._check_protocol(event)
 
     async def _maybe_recycle(self) -> None:

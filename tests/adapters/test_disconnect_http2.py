@@ -9,9 +9,10 @@ import h2.connection
 import h2.events
 import pytest
 
-from adapters.raw import cancels, connect, wait_for
+from adapters.raw import cancels, connect, read_until, wait_for
 from adapters.stack import PLAIN, chat_body
 from horde_adapters.background import FrontServer, SimulatedHordeServer
+from horde_adapters.settings import Settings
 
 
 class Http2Client:
@@ -100,14 +101,18 @@ def test_stream_to_its_end(horde_front: FrontServer) -> None:
     client.socket.close()
 
 
-def test_body_after_the_answer_harms_nobody(horde_front: FrontServer) -> None:
-    """A client that goes on sending after it was refused doesn't take the server down."""
-    client = Http2Client(horde_front.base_url)
-    client.connection.update_settings({})
-    stream = client.post(b"{", end=False)
-    client.connection.reset_stream(stream)
-    client.flush()
-    with connect(horde_front.base_url) as other:
-        other.sendall(b"GET /healthz HTTP/1.1\r\nHost: front\r\n\r\n")
-        assert other.recv(65536).startswith(b"HTTP/1.1 200")
-    client.socket.close()
+def test_body_after_the_answer_harms_nobody(simulated_horde: SimulatedHordeServer) -> None:
+    """A client that goes on sending after it was answered doesn't take the server down."""
+    settings = Settings(body_pause=0.1)
+    with FrontServer(simulated_horde.url, settings=settings) as front:
+        client = Http2Client(front.base_url)
+        stream = client.post(b"{", end=False)
+        status, _ = client.read_until(b"took too long")
+        client.connection.send_data(stream, b"}", end_stream=True)
+        client.flush()
+        with connect(front.base_url) as other:
+            for _ in range(3):
+                other.sendall(b"GET /healthz HTTP/1.1\r\nHost: front\r\n\r\n")
+                assert b"HTTP/1.1 200" in read_until(other, b'{"status":"ok"}')
+        client.socket.close()
+    assert status == "400"
