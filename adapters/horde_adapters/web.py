@@ -21,7 +21,6 @@ _TYPES = {
     ".js": b"text/javascript; charset=utf-8",
     ".mjs": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
-    ".json": b"application/json",
     ".txt": b"text/plain; charset=utf-8",
 }
 _PAGE = "index.html"

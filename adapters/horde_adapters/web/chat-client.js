@@ -85,11 +85,7 @@ export class ChatClient {
     this.fetch = fetch;
   }
 
-  /**
-   * The cards of the models that have a worker online.
-   * @param {{signal?: AbortSignal}} [options]
-   * @returns {Promise<any[]>}
-   */
+  /** The cards of the models that have a worker online. @param {{signal?: AbortSignal}} [options] @returns {Promise<any[]>} */
   async listModels({ signal } = {}) {
     const response = await this.#ask("/models", { headers: this.headers, signal });
     return (await response.json()).data;
@@ -248,11 +244,7 @@ export function missingAbilities(payload, card) {
   return missing;
 }
 
-/**
- * An MCP server's tools as a request offers them, one to one.
- * @param {{name: string, description?: string, inputSchema: object}[]} mcpTools
- * @returns {Tool[]}
- */
+/** An MCP server's tools as a request offers them, one to one. @param {{name: string, description?: string, inputSchema: object}[]} mcpTools @returns {Tool[]} */
 export function toolsFromMcp(mcpTools) {
   return mcpTools.map(({ name, description, inputSchema }) => ({
     type: "function",
@@ -299,11 +291,7 @@ export async function chatWithTools(client, payload, run, watch = {}) {
   }
 }
 
-/**
- * A reply as it stands in the next request's history.
- * @param {Choice} reply
- * @returns {Message}
- */
+/** A reply as it stands in the next request's history. @param {Choice} reply @returns {Message} */
 export function assistantMessage(reply) {
   if (!reply.calls.length) return { role: "assistant", content: reply.content };
   return { role: "assistant", content: reply.content || null, tool_calls: reply.calls };

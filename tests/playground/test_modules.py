@@ -1,0 +1,79 @@
+"""The page's modules without a browser: node's tests, types, sizes and the vendored libraries."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from playground.vendored import VENDOR, digest, noted
+
+HERE = Path(__file__).parent
+WEB = VENDOR.parent
+TYPESCRIPT = HERE / "node_modules" / ".bin" / "tsc"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node isn't installed")
+def test_modules_in_node() -> None:
+    """node's own test runner passes on every test of the modules."""
+    tests = sorted(str(path) for path in (HERE / "node").glob("*.test.js"))
+    environment = {key: value for key, value in os.environ.items() if key != "NODE_OPTIONS"}
+    ran = subprocess.run(
+        ["node", "--test", *tests], capture_output=True, text=True, check=False, env=environment
+    )
+    assert ran.returncode == 0, ran.stdout[-4000:]
+    passed = re.search(r"^\D*pass (\d+)$", ran.stdout, re.MULTILINE)
+    assert passed is not None
+    assert int(passed[1]) >= len(tests)
+
+
+@pytest.mark.skipif(
+    not TYPESCRIPT.exists(), reason="TypeScript isn't installed: npm ci in tests/playground"
+)
+def test_modules_types() -> None:
+    """The JSDoc types of every module hold, strictly."""
+    command = [str(TYPESCRIPT), "--project", str(HERE / "tsconfig.json")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout[:4000]
+
+
+def test_own_code_is_small() -> None:
+    """The page is below 150 KB of our own code, and no file is long."""
+    own = [path for path in WEB.iterdir() if path.is_file()]
+    assert sum(path.stat().st_size for path in own) < 150_000
+    for path in own:
+        assert len(path.read_text().splitlines()) <= 400, path.name
+
+
+def test_chat_client_stands_alone() -> None:
+    """A frontend author takes one file: it imports nothing."""
+    assert not re.search(r"^import |\bimport\(\"", (WEB / "chat-client.js").read_text(), re.M)
+
+
+def test_vendored_files_are_the_published_ones() -> None:
+    """Each vendored file has the published content's hash, and there is no other."""
+    hashes = {name: sha for note in noted().values() for name, sha in note["sha256"].items()}
+    found = {path.name: digest(path.read_bytes()) for path in VENDOR.iterdir()}
+    found.pop("versions.json")
+    assert found == hashes
+
+
+@pytest.mark.parametrize("package", ["marked", "dompurify"])
+def test_vendored_versions_and_licences(package: str) -> None:
+    """Each library says its version, and comes with its licence."""
+    note = noted()[package]
+    (script,) = [VENDOR / name for name in note["sha256"] if name.endswith(("esm.js", ".mjs"))]
+    assert note["version"] in script.read_text()[:400]
+    assert note["license"] in {"MIT", "Apache-2.0"}
+    assert any(name.endswith("LICENSE.txt") for name in note["sha256"])
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\binnerHTML\b", r"\beval\(", r"new Function", r"insertAdjacentHTML", r"outerHTML"]
+)
+def test_no_text_becomes_markup(pattern: str) -> None:
+    """Only the sanitiser makes elements of text."""
+    for path in WEB.glob("*.js"):
+        assert not re.search(pattern, path.read_text()), path.name
