@@ -54,7 +54,7 @@ class Drive:
     ) -> None:
         self.exchange = exchange
         self.began = trio.current_time()
-        self.phases = Phases(metrics, self.began)
+        self.phases = Phases(metrics, self.began, stream=exchange.request.stream)
         self.first_byte_at: float | None = None
         self.client_left = False
         self.failed = False
@@ -95,7 +95,6 @@ class Drive:
                 if not self._is_over:  # the server cancels this task: nobody gets the reply
                     self.deliver(events.ClientGone())
             self._nursery.cancel_scope.cancel()
-        self.phases.end(trio.current_time())
 
     def deliver(self, event: events.Event) -> None:
         """Tells the exchange and performs what it asks for; never waits."""
@@ -157,7 +156,7 @@ class Drive:
         await wake.wait()
         if not self._is_over and self.exchange.wake_at <= trio.current_time():
             self.deliver(events.TimePassed())
-            if self.exchange.wake_at <= trio.current_time() and not self._data:
+            if not self._data and self.exchange.wake_at <= trio.current_time():
                 # It has nothing to do after all; never spin on that.
                 await trio.sleep(SLOT)
 

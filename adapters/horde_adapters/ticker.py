@@ -19,7 +19,7 @@ class Ticker:
     def __init__(self) -> None:
         self._slots: dict[int, list[trio.Event]] = {}
         self._order: list[int] = []
-        self._sooner = trio.Event()
+        self._sleep = trio.CancelScope()
 
     def ring(self, event: trio.Event, at: float) -> None:
         """Sets `event` when the clock (trio's) reaches `at`; an event set earlier is no matter."""
@@ -32,16 +32,16 @@ class Ticker:
             return
         self._slots[slot] = [event]
         if not self._order or slot < self._order[0]:
-            self._sooner.set()
+            self._sleep.deadline = slot * SLOT  # moved while it sleeps: nobody has to wake up
         heapq.heappush(self._order, slot)
 
     async def run(self) -> None:
         """Rings for ever."""
         while True:
-            with trio.move_on_at(self._order[0] * SLOT if self._order else math.inf):
-                await self._sooner.wait()
-            if self._sooner.is_set():
-                self._sooner = trio.Event()
+            deadline = self._order[0] * SLOT if self._order else math.inf
+            self._sleep = trio.CancelScope(deadline=deadline)
+            with self._sleep:
+                await trio.sleep_forever()
             now = trio.current_time()
             while self._order and self._order[0] * SLOT <= now:
                 for event in self._slots.pop(heapq.heappop(self._order)):
