@@ -11,7 +11,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import attrs
+from prometheus_client.metrics import MetricWrapperBase
 
+from horde_adapters.configuration import FILE_VARIABLE, toml
+from horde_adapters.metrics import Metrics
+from horde_adapters.phases import Phase
+from horde_adapters.routes import Route
+from horde_adapters.settings_table import SECTIONS, default
 from horde_core import images, keys, messages, request, response_format, schemas, tools
 from horde_core.chat import HordeOptions
 from horde_core.errors import FRONT_CODES
@@ -164,7 +170,86 @@ def _words(words: Iterable[str]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-PAGES = {"errors.md": errors_page, "requests.md": requests_page}
+def settings_page() -> str:
+    """`settings.md`, from `horde_adapters.settings_table`."""
+    sections = []
+    for name, settings in SECTIONS.items():
+        rows = [
+            (
+                f"`{setting.name}`",
+                f"`{toml(default(setting))}`" if default(setting) not in ((), "") else "",
+                setting.kind.allowed,
+                setting.meaning + (" A secret: no flag." if setting.secret else ""),
+            )
+            for setting in settings
+        ]
+        sections.append(
+            f"## {name}\n\n{table(('setting', 'default', 'allowed', 'what it does'), rows)}"
+        )
+    return "\n\n".join((f"{MADE}\n\n{_SETTINGS_OPENING}", *sections)) + "\n"
+
+
+_SETTINGS_OPENING = f"""# Settings
+
+Every setting of `horde-front serve` can be said in three places; the first that says it counts:
+
+1. a flag: `body_cap` is `--body-cap`,
+2. the environment: `HORDE_FRONT_BODY_CAP`; lists have commas between their entries,
+3. a TOML file, named by `--config` or by `{FILE_VARIABLE}`: `body_cap = 1048576`.
+
+`horde-front serve --print-config` shows each value and where it was said, as a TOML file that can
+be given back; secrets are hidden. A wrong value, or a name that is no setting, stops the start
+with status 2 and one line that names the setting, its value and what is allowed. Secrets have no
+flag, as anyone on a machine can read a process's arguments."""
+
+
+def metrics_page() -> str:
+    """`metrics.md`, from `horde_adapters.metrics`."""
+    families = [value for value in vars(Metrics()).values() if isinstance(value, MetricWrapperBase)]
+    rows = []
+    for family in families:
+        (described,) = family.describe()
+        name = described.name + ("_total" if described.type == "counter" else "")
+        labels = ", ".join(f"`{label}`" for label in family._labelnames)
+        rows.append((f"`{name}`", described.type, labels, described.documentation))
+    return f"""{MADE}
+
+# Metrics
+
+In Prometheus' text format at `GET /metrics`, or at an address of their own, or nowhere: the setting
+`metrics`. Several processes of one command are summed.
+
+{table(("metric", "type", "labels", "what it counts"), rows)}
+
+Each label has a closed set of values, whatever clients send:
+
+{table(("label", "values"), [(f"`{name}`", values) for name, values in _LABELS.items()])}
+
+`deploy/grafana/dashboard.json` shows them, `deploy/prometheus/alerts.yaml` watches them.
+"""
+
+
+_LABELS = {
+    "route": f"{', '.join(f'`{route.name.lower()}`' for route in Route)}; `none` for other paths, "
+    "preflights and the page's files",
+    "code": "`ok`, `left` (by the client), the codes of [errors](errors.md), and "
+    "`horde_refusal` for any return code of the Horde's",
+    "phase": ", ".join(f"`{phase.value}`" for phase in Phase),
+    "stream": "`true`, `false`",
+    "call": "`submit`, `quote`, `status` (a poll), `cancel`, `workers`, `models`",
+    "outcome": "`2xx`, `3xx`, `4xx`, `429`, `5xx`, `unopened` (no connection), `lost` (no whole "
+    "answer)",
+    "parameter": "the deployment's `drop_parameters`",
+    "version": "the front's",
+}
+
+
+PAGES = {
+    "errors.md": errors_page,
+    "metrics.md": metrics_page,
+    "requests.md": requests_page,
+    "settings.md": settings_page,
+}
 
 
 def main() -> int:

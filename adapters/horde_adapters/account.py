@@ -39,6 +39,7 @@ class Account:
     def chatted(self, drive: Drive) -> None:
         """What a chat request came to, however it ended."""
         exchange, phases = drive.exchange, drive.phases
+        phases.end(trio.current_time())
         status, refusal = exchange.status, exchange.response.refusal
         stream = exchange.request.stream
         self.id = exchange.response.trace_id

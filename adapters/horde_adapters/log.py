@@ -22,10 +22,15 @@ def log_to_stderr(form: str = "console", level: str = "info") -> None:
     `form` is `console` or `json`, `level` the least that is logged.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else _Console())
+    handler.setFormatter(form_of(form))
     LOGGER.handlers[:] = [handler]
     LOGGER.setLevel(level.upper())
     LOGGER.propagate = False
+
+
+def form_of(form: str) -> logging.Formatter:
+    """How lines are written: `console` or `json`."""
+    return _Json() if form == "json" else _Console()
 
 
 def line(what: str, **fields: object) -> None:

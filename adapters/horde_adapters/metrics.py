@@ -108,13 +108,14 @@ class Metrics:
             ("parameter",),
             registry=registry,
         )
-        Gauge(
+        self.build_info = Gauge(
             "horde_front_build_info",
             "1, with the front's version.",
             ("version",),
             registry=registry,
             multiprocess_mode="max",
-        ).labels(VERSION).set(1)
+        )
+        self.build_info.labels(VERSION).set(1)
         if _SHARED_FOLDER not in os.environ:
             ProcessCollector(registry=registry)
 

@@ -40,14 +40,17 @@ _BY_STATE: Mapping[State, Phase | None] = {
 class Phases:
     """The phases of one request. `now` is in seconds, on one clock."""
 
-    def __init__(self, metrics: Metrics, now: float) -> None:
+    def __init__(self, metrics: Metrics, now: float, *, stream: bool) -> None:
         self.seconds: dict[Phase, float] = {}
         self._metrics = metrics
         self._phase: Phase | None = Phase.LOOKING_UP
         self._since = now
         self._state: State | None = State.NEW
         self._status: Status | None = None
+        self._stream = stream
         metrics.in_flight.labels(Phase.LOOKING_UP.value).inc()
+        if stream:
+            metrics.streams_in_flight.inc()
 
     def follow(self, exchange: Exchange, now: float) -> None:
         """Looks at the exchange after an event."""
@@ -62,6 +65,9 @@ class Phases:
     def end(self, now: float) -> None:
         """Leaves whatever phase it is in; again does nothing."""
         self._enter(None, now)
+        if self._stream:
+            self._stream = False
+            self._metrics.streams_in_flight.dec()
 
     def _enter(self, phase: Phase | None, now: float) -> None:
         last = self._phase

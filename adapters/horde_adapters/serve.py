@@ -37,10 +37,11 @@ class Running:
 
     front: str | None
     horde: str | None
+    metrics: str | None = None
 
     def line(self) -> str:
         """The one line that says so."""
-        parts = [("front", self.front), ("horde", self.horde)]
+        parts = [("front", self.front), ("horde", self.horde), ("metrics", self.metrics)]
         return " ".join(["ready", *(f"{name}={url}" for name, url in parts if url)])
 
 
@@ -59,12 +60,15 @@ async def run_front(
     """
     await _require_horde(settings.horde_url)
     metrics = Metrics()
+    place = None
     async with AsyncExitStack() as stack:
         if metrics_at is not None:
             apart = MetricsApp(metrics)
-            await stack.enter_async_context(_serving(apart, metrics_at, limits, apart.drain))
+            place = await stack.enter_async_context(
+                _serving(apart, metrics_at, limits, apart.drain)
+            )
         url = await stack.enter_async_context(_serving_front(address, settings, limits, metrics))
-        ready(Running(url, None))
+        ready(Running(url, None, place and f"{place}/metrics"))
         await until()
 
 

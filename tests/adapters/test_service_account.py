@@ -35,7 +35,7 @@ class Seen:
         status = 400
         if scope["path"].endswith("/workers"):
             worker = {"id": "w", "name": "w", "type": "text", "online": True, "models": [PLAIN]}
-            chat = {"features": [], "guarantees": [], "limits": {}}
+            chat: Any = {"features": [], "guarantees": [], "limits": {}}
             limits = {"threads": 1, "max_length": 512, "max_context_length": 4096}
             status, body = 200, [{**worker, **limits, "chat": chat}]
         elif scope["path"].endswith("/status/models"):

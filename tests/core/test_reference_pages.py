@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = runpy.run_path(str(DOCS / "make_reference.py"))["PAGES"]
 
 
-@pytest.mark.parametrize("name", ["errors.md", "requests.md"])
+@pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_what_the_tables_make_it(name: str) -> None:
     """If not: python docs/make_reference.py."""
     assert (DOCS / "reference" / name).read_text() == PAGES[name]()
