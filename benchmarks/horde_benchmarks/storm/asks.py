@@ -181,7 +181,7 @@ def ask(random: Random, number: int, wordy: bool) -> tuple[str, bytes]:
         "messages": _messages(random, kind, number),
         "max_tokens": random.choice((64, 128, 256) if wordy else (16, 16, 24, 48)),
     }
-    if random.random() < 0.6:
+    if random.random() < (0.9 if wordy else 0.6):
         body["stream"] = True
         if random.random() < 0.5:
             body["stream_options"] = {"include_usage": True}

@@ -89,7 +89,7 @@ def plan_of(seed: int) -> Plan:
     """The plan of a seed; the same in every process."""
     random = Random(f"storm {seed}")
     lasts = random.choice((5.0, 20.0, 60.0))
-    wordy = random.random() < 0.25
+    wordy = random.random() < 0.3
     drain_at = random.uniform(1.0, lasts + 10.0) if random.random() < 0.15 else None
     clients = tuple(
         _client(Random(f"client {number} of storm {seed}"), number, lasts, wordy)
@@ -102,7 +102,7 @@ def plan_of(seed: int) -> Plan:
         stalls = (Stall(random.uniform(0.0, lasts), random.choice((0.5, 5.0, 40.0))),)
     return Plan(
         seed=seed,
-        scenario=_scenario(random, seed),
+        scenario=_scenario(random, seed, wordy),
         clients=clients,
         timing=_timing(random),
         pool_age=random.choice((0.0, 10.0, 10.0, 60.0)),
@@ -131,6 +131,8 @@ def _client(random: Random, number: int, lasts: float, wordy: bool) -> Client:
     faults: tuple[LinkFault, ...] = ()
     if random.random() < 0.3:
         faults = tuple(_link_fault(random) for _ in range(random.randint(1, 3)))
+        if random.random() < 0.3:  # a link that fails again and again
+            faults = tuple(attrs.evolve(faults[0], nth=nth) for nth in range(4))
     return Client(
         number=number,
         at=random.uniform(0.0, lasts),
@@ -156,7 +158,7 @@ def _link_fault(random: Random) -> LinkFault:
     )
 
 
-def _scenario(random: Random, seed: int) -> Scenario:
+def _scenario(random: Random, seed: int, wordy: bool) -> Scenario:
     known = (*zip(MODELS, _SIZES, strict=True), (OFFLINE, None))
     return Scenario(
         name=f"storm {seed}",
@@ -165,12 +167,12 @@ def _scenario(random: Random, seed: int) -> Scenario:
         limits=random.choice(("service", "service", "service", "public")),
         models=tuple(ModelSpec(name, size) for name, size in known),
         users=_USERS,
-        workers=tuple(_worker(random, number) for number in range(random.randint(1, 5))),
-        faults=tuple(_fault(random, number) for number in range(random.choice((0, 0, 1, 2, 4, 8)))),
+        workers=tuple(_worker(random, number, wordy) for number in range(random.randint(1, 5))),
+        faults=tuple(_fault(random, number, wordy) for number in range(random.choice((0, 0, 1, 2, 4, 8)))),
     )
 
 
-def _worker(random: Random, number: int) -> WorkerProfile:
+def _worker(random: Random, number: int, wordy: bool) -> WorkerProfile:
     able = random.random()
     features: tuple[str, ...] = ("progress",)
     guarantees: tuple[str, ...] = ("no_prompt_trim",)
@@ -194,19 +196,20 @@ def _worker(random: Random, number: int) -> WorkerProfile:
         slow=random.random() < 0.2,
         online_from=random.uniform(0.0, 30.0) if comes_late else 0.0,
         online_until=random.uniform(5.0, 60.0) if random.random() < 0.2 else None,
-        tokens_per_second=random.choice((20.0, 60.0, 200.0, 400.0)),
+        tokens_per_second=random.choice((20.0, 60.0) if wordy else (60.0, 200.0, 400.0)),
         prefill_seconds=random.choice((0.0, 0.1, 1.0)),
         load_factor=random.choice((0.0, 0.2)),
         jitter=random.choice((0.0, 0.2)),
-        progress_interval=random.choice((0.3, 0.5, 1.0, None)),
+        progress_interval=random.choice((0.3, 0.5, 0.5, 1.0, 1.0, None)),
         brain=random.choice(("mixed", "mixed", "mixed", "echo", "prose")),
     )
 
 
-def _fault(random: Random, number: int) -> FaultSpec:
+def _fault(random: Random, number: int, wordy: bool) -> FaultSpec:
     """Any row of the table: a few times at once, or now and then all the time."""
     often = random.random() < 0.5
-    where = random.choice(random.choice((_WORKER_FAULTS, _WORKER_FAULTS, _CALL_FAULTS, _OTHERS)))
+    groups = (_WORKER_FAULTS, _WORKER_FAULTS, _TEXT_FAULTS, _CALL_FAULTS, _OTHERS)
+    where = random.choice(random.choice(groups[2:4] if wordy else groups))
     return FaultSpec(
         where,
         times=None if often else random.randint(1, 4),
@@ -218,6 +221,13 @@ def _fault(random: Random, number: int) -> FaultSpec:
 
 _WORKER_FAULTS: Final = tuple(row.where for row in FAULTS.values() if row.side == "worker")
 # All of the storm's workers are built in: faults of a worker's calls would never strike.
+_TEXT_FAULTS: Final = (
+    "diverges",
+    "restarts_with_other_text",
+    "submits_nonconformant",
+    "vanishes_after_posts",
+)
+"""Those that void text which a client may have seen."""
 _CALL_FAULTS: Final = tuple(where for where in FAULTS if where.partition(".")[0] in (*CALLS, "any"))
 _OTHERS: Final = tuple(
     row.where for row in FAULTS.values() if row.side == "horde" and "." not in row.where

@@ -3,6 +3,7 @@
 from typing import Any
 
 import attrs
+import orjson
 
 from horde_benchmarks.storm.plan import Client, HordeCallName, Plan
 from horde_core.chat import ChatRequest
@@ -121,8 +122,6 @@ class Finding:
 
 def json_of(data: bytes) -> Any:
     """A body as JSON; None when it is none."""
-    import orjson
-
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

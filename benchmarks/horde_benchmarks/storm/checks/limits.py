@@ -9,8 +9,9 @@ FAMILY = 5
 LEAST_GAP: Final = 1.1
 """Seconds between two reads of one request, as they are sent (contract: Horde, section 1)."""
 _SLACK: Final = 1e-6
-# The rest of the verdict is about when calls come in, which late links change.
-_VERDICT: Final = frozenset({"forbidden", "submitted_twice"})
+_ALWAYS: Final = frozenset({"forbidden", "submitted_twice"})
+_ON_SOUND_LINKS: Final = _ALWAYS | {"polled_too_fast", "ignored_retry_after", "left_without_cancel"}
+"""The Horde knows nothing of answers that a link lost, and goes by when calls come in."""
 _LIMITERS_WORDS: Final = b"60 per 1 minute"
 
 
@@ -19,8 +20,9 @@ def check(storm: Storm) -> Iterator[Finding]:
     for record in storm.records:
         for rule, detail in (*_pace_faults(record), *_retry_faults(record), *_told(record)):
             yield Finding(FAMILY, rule, record.client.number, detail)
+    graded = _ALWAYS if storm.link_faults or storm.plan.stalls else _ON_SOUND_LINKS
     for finding in storm.world.state.grader.verdict(storm.world.now).findings:
-        if finding.kind in _VERDICT:
+        if finding.kind in graded:
             yield Finding(FAMILY, f"the Horde's verdict: {finding.kind}", None, finding.detail)
 
 
@@ -56,7 +58,7 @@ def _asked_to_wait(made: Made) -> float:
         return 0.0
     is_used_up = made.name == "status" and answer.headers.get("x-ratelimit-remaining") == "0"
     if answer.status == 429 or (answer.status == 200 and is_used_up):
-        return answer.retry_after() or 0.0
+        return float(answer.headers.get("retry-after", "0"))
     return 0.0
 
 

@@ -7,7 +7,7 @@ import orjson
 import regex
 
 from horde_benchmarks.storm.event_stream import Malformed
-from horde_benchmarks.storm.record import Finding, Record, Storm
+from horde_benchmarks.storm.record import Finding, Record, Storm, json_of
 from horde_benchmarks.storm.sentence import Accumulated, Heard, Ungrammatical, hear
 from horde_simulator.job import JobState
 
@@ -70,6 +70,7 @@ def _stream_faults(storm: Storm, record: Record) -> Iterator[tuple[str, str]]:
     if heard.is_over != (record.complete_at is not None):
         yield "the stream grammar", "[DONE] and the end of the body don't go together"
     yield from _silences(storm, record)
+    yield from _after_restart(record)
     if heard.is_over and heard.error is None:
         said = {index: choice for index, choice in heard.choices.items()}
         document = {**(heard.constant or {}), "x_horde": heard.x_horde, "usage": heard.usage}
@@ -86,6 +87,25 @@ def _silences(storm: Storm, record: Record) -> Iterator[tuple[str, str]]:
         silent = after - before - storm.stalled(before, after)
         if silent > storm.timing.keepalive_interval + _SLACK:
             yield "no silence in a stream", f"{silent:.3f} s from {before:.3f} on"
+            return
+
+
+def _after_restart(record: Record) -> Iterator[tuple[str, str]]:
+    """Once the Horde tells that a shown reply starts over, not a word more goes out."""
+    request = record.request
+    if request is None or request.n > 1 or not any(job.strikes for job in record.jobs):
+        return
+    first_word = next((at for at, data in record.sent if b'"content":"' in data), None)
+    restarts: int | None = None
+    for made in record.calls:
+        told = json_of(made.answer.body) if made.name == "status" and made.answer else None
+        if not isinstance(told, dict) or "restarted" not in told or made.over_at is None:
+            continue
+        rose = restarts is not None and told["restarted"] > restarts
+        restarts = told["restarted"]
+        if rose and first_word is not None and first_word < made.over_at:
+            if any(b'"content":"' in data for at, data in record.sent if at > made.over_at):
+                yield "nothing after a restart", f"text went on after {made.over_at:.3f}"
             return
 
 
