@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -61,3 +62,10 @@ def cancels(horde: SimulatedHordeServer) -> int:
 def submits(horde: SimulatedHordeServer) -> int:
     """How many submits the Horde got."""
     return sum(call["path"].endswith("/chat/async") for call in horde.journal())
+
+
+def requests(horde: SimulatedHordeServer) -> list[dict[str, Any]]:
+    """The requests that the Horde knows."""
+    with urllib.request.urlopen(horde.url.removesuffix("/api/v2") + "/_sim/state") as answer:
+        known: list[dict[str, Any]] = json.load(answer)["requests"]
+    return known

@@ -6,61 +6,82 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from adapters.raw import cancels, connect, post, read_until, submits, wait_for
-from adapters.stack import PLAIN
+from adapters.raw import cancels, connect, post, read_until, requests, submits, wait_for
+from adapters.stack import PLAIN, SLOW
 from horde_adapters.background import FrontServer, SimulatedHordeServer
 from horde_adapters.settings import Limits
 
-LONG: dict[str, Any] = {"model": PLAIN, "max_tokens": 1024, "stream": True}
+LONG: dict[str, Any] = {
+    "model": PLAIN,
+    "max_tokens": 1024,
+    "messages": [{"role": "user", "content": "Write 900 words."}],
+}
+"""Some 17 s of work."""
 
-WAYS = {
-    "plain": post(**LONG),
-    "offers h2c": post(
-        "Connection: Upgrade, HTTP2-Settings",
-        "Upgrade: h2c",
-        "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
-        **LONG,
-    ),
-    "offers websocket": post("Connection: Upgrade", "Upgrade: websocket", **LONG),
-    "stray line break": post(**LONG) + b"\r\n",
-    "pipelined request": post(**LONG) + b"GET /healthz HTTP/1.1\r\nHost: front\r\n\r\n",
-    "pipelined chat": post(**LONG) + post(**LONG),
-    "half a request after it": post(**LONG) + b"POST /v1/chat/comple",
-    "expects 100-continue": post("Expect: 100-continue", **LONG),
+H2C = (
+    "Connection: Upgrade, HTTP2-Settings",
+    "Upgrade: h2c",
+    "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+)
+WEBSOCKET = ("Connection: Upgrade", "Upgrade: websocket")
+
+# What a client offers in its headers, and what it sends after its body.
+WAYS: dict[str, tuple[tuple[str, ...], bytes]] = {
+    "plain": ((), b""),
+    "offers h2c": (H2C, b""),
+    "offers websocket": (WEBSOCKET, b""),
+    "stray line break": ((), b"\r\n"),
+    "pipelined request": ((), b"GET /healthz HTTP/1.1\r\nHost: front\r\n\r\n"),
+    "pipelined chat": ((), post(**LONG)),
+    "half a request after it": ((), b"POST /v1/chat/comple"),
+    "expects 100-continue": (("Expect: 100-continue",), b""),
 }
 
 
+def is_at_work(horde: SimulatedHordeServer) -> bool:
+    """Whether a worker has the job."""
+    return any(request["state"] == "processing" for request in requests(horde))
+
+
+@pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("way", WAYS)
-def test_leaving_mid_stream(
-    way: str, simulated_horde: SimulatedHordeServer, horde_front: FrontServer
+def test_leaving_while_a_worker_generates(
+    way: str, stream: bool, simulated_horde: SimulatedHordeServer, horde_front: FrontServer
 ) -> None:
-    """The job is deleted once, at once, though the reply would go on for a quarter of a minute."""
+    """The job is deleted once, and long before it would have been done."""
+    headers, after = WAYS[way]
     connection = connect(horde_front.base_url)
-    connection.sendall(WAYS[way])
-    read_until(connection, b'"content"')
+    connection.sendall(post(*headers, stream=stream, **LONG) + after)
+    if stream:
+        read_until(connection, b'"content"')
+    else:
+        wait_for(lambda: is_at_work(simulated_horde))
     connection.close()
     wait_for(lambda: cancels(simulated_horde) == 1)
+    assert [request["state"] for request in requests(simulated_horde)] == ["cancelled"]
     assert simulated_horde.verdict() == {"ok": True, "findings": []}
     assert submits(simulated_horde) == 1
 
 
-@pytest.mark.parametrize("stream", [True, False])
-def test_leaving_before_the_first_byte(
-    stream: bool, simulated_horde: SimulatedHordeServer, horde_front: FrontServer
+@pytest.mark.parametrize("way", WAYS)
+def test_leaving_a_queue(
+    way: str, simulated_horde: SimulatedHordeServer, horde_front: FrontServer
 ) -> None:
-    """Also while nothing has been answered yet."""
+    """Before a worker has the job it is deleted as well, with nothing sent that could fail."""
+    headers, after = WAYS[way]
     connection = connect(horde_front.base_url)
-    connection.sendall(post(model=PLAIN, max_tokens=1024, stream=stream))
+    connection.sendall(post(*headers, model=SLOW) + after)
     wait_for(lambda: submits(simulated_horde) == 1)
     connection.close()
     wait_for(lambda: cancels(simulated_horde) == 1)
+    assert [request["state"] for request in requests(simulated_horde)] == ["cancelled"]
     assert simulated_horde.verdict()["ok"]
 
 
 def test_leaving_by_reset(simulated_horde: SimulatedHordeServer, horde_front: FrontServer) -> None:
     """A reset is a leaving as well as a close."""
     connection = connect(horde_front.base_url)
-    connection.sendall(WAYS["plain"])
+    connection.sendall(post(stream=True, **LONG))
     read_until(connection, b'"content"')
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     connection.close()
@@ -72,7 +93,7 @@ def test_half_close_is_leaving(
 ) -> None:
     """The contract takes a client that ends its sending side for one that leaves."""
     connection = connect(horde_front.base_url)
-    connection.sendall(WAYS["plain"])
+    connection.sendall(post(stream=True, **LONG))
     read_until(connection, b'"content"')
     connection.shutdown(socket.SHUT_WR)
     wait_for(lambda: cancels(simulated_horde) == 1)
