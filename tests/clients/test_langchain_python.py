@@ -31,6 +31,8 @@ def test_text(found: dict[str, Any], case: str) -> None:
     assert message["metadata"]["finish_reason"] == "stop"
     assert message["metadata"]["model_name"] == QWEN
     assert message["metadata"]["system_fingerprint"].startswith("fp_")
+    dropped = {"reasoning_content", "x_horde"}
+    assert not dropped & {*message["more"], *message["metadata"]}, "the how-to says otherwise"
 
 
 def test_usage(found: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import openai
 from langchain_core.messages import AIMessageChunk, HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 PLAIN = "koboldcpp/Llama-3.2-3B-Instruct"
 QWEN = "koboldcpp/Qwen3-8B"
@@ -45,7 +45,7 @@ def get_weather(city: str) -> str:
 
 def chat(model: str, **options: Any) -> ChatOpenAI:
     """A client of the front."""
-    url, key = os.environ["OAI_BASE_URL"], os.environ["HORDE_API_KEY"]
+    url, key = os.environ["OAI_BASE_URL"], SecretStr(os.environ["HORDE_API_KEY"])
     return ChatOpenAI(model=model, base_url=url, api_key=key, **options)
 
 
@@ -57,6 +57,7 @@ def told(message: Any) -> dict[str, Any]:
         "ids": [call["id"] for call in message.tool_calls],
         "metadata": message.response_metadata,
         "usage": message.usage_metadata,
+        "more": message.additional_kwargs,
     }
 
 
