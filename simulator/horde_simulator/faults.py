@@ -254,6 +254,11 @@ class FaultPlan:
         )
         self._planned_so_far += 1
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was ever planned: then there is nothing to ask."""
+        return not self._armed
+
     def in_force(self) -> tuple[FaultSpec, ...]:
         """The faults that may still strike, as they would have to be planned anew.
 
