@@ -112,7 +112,7 @@ class Router:
 
     def _fault(self, visit: Visit) -> FaultSpec | None:
         name = _FAULTED.get(visit.name)
-        if name is None:
+        if name is None or self._state.faults.empty:
             return None
         if name in WORKER_CALLS:
             model, worker = self._worker_of(visit)
