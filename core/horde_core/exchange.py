@@ -259,7 +259,8 @@ class Exchange:
             if self.request.stream:
                 self._effects += self.response.open(status)
                 self._quiet_until = now + self._timing.keepalive_interval
-        if self.request.is_live and status.progress:
+        if self.request.is_live:
+            # Also without a post: that the reply starts over is told before its first words.
             try:
                 self._relay.take(
                     status.progress, status.restarted, now=now, open_streams=event.open_streams

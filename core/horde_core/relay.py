@@ -177,7 +177,8 @@ class Relay:
 
     def _note_restarts(self, restarted: int) -> None:
         """`restarted` counts jobs; with one choice a rise after text went out voids that text."""
-        before, self._restarted = self._restarted, restarted
+        before = self._restarted
+        self._restarted = max(before or 0, restarted)  # a status without the figure is no news
         rose = before is not None and restarted > before
         if rose and len(self._tracks) == 1 and self._tracks[0].has_sent:
             raise Diverged("the worker stopped and the Horde starts the reply over")

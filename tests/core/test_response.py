@@ -20,7 +20,7 @@ from core.horde_bodies import MODEL, REQUEST_ID, answer, done, generation, progr
 from horde_core import events, sse
 from horde_core.chat import ResponseFormat, Tool, ToolChoice
 from horde_core.errors import to_json
-from horde_core.events import SendBytes, SendHead
+from horde_core.events import Cancel, SendBytes, SendHead
 from horde_core.reply import fingerprint
 
 STREAM = a_request(stream=True)
@@ -160,6 +160,23 @@ def test_live_divergence_is_an_error_event_and_a_cancel() -> None:
     assert error["error"]["metadata"] == {"request_id": REQUEST_ID}
     assert end == "[DONE]"
     assert effects[-1] == events.Cancel(REQUEST_ID)
+
+
+def test_a_restart_is_noticed_before_its_first_words() -> None:
+    """The status tells it with no progress yet; nothing of the old text may go out after that."""
+    exchange = begun(STREAM)
+    read(exchange, 1.1, processing=1, progress=[progress("Hello, wor")])
+    effects = read(exchange, 2.3, restarted=1, processing=1)
+    assert b"ChatStreamDiverged" in sent(effects)
+    assert Cancel(REQUEST_ID) in effects
+
+
+def test_a_status_without_the_count_of_restarts_is_no_restart() -> None:
+    """Fields may be missing: 1, then none, then 1 again is one restart, before any text."""
+    exchange = begun(STREAM, restarted=1)
+    read(exchange, 1.1, processing=1, restarted=None, progress=[progress("Hello", attempt=2)])
+    effects = read(exchange, 2.3, processing=1, restarted=1, progress=[progress("Hello", attempt=2)])
+    assert b"ChatStreamDiverged" not in sent(effects)
 
 
 def test_final_divergence_ends_without_a_cancel() -> None:
