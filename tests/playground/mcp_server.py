@@ -7,9 +7,10 @@ import socket
 
 import uvicorn
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from starlette.middleware.cors import CORSMiddleware
 
-server = MCPServer("Harbour")
+server = MCPServer("Harbour", log_level="ERROR")
 
 
 @server.tool()
@@ -21,7 +22,7 @@ def tide_height(harbour: str) -> str:
 @server.tool()
 def close_gate(gate: int) -> str:
     """Closes a lock gate"""
-    raise ValueError(f"gate {gate} is stuck")
+    raise ToolError(f"gate {gate} is stuck")
 
 
 @server.tool(name="harbour/list")

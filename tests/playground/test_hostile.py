@@ -190,20 +190,28 @@ def test_policy_stands_behind_the_sanitiser(chromium: Any) -> None:
         context = chromium.new_context()
         page = context.new_page()
         page.goto(site.page_url)
-        refused = page.evaluate(
+        thrown = page.evaluate(
             f"""() => {{
                 const attempts = [
                     () => {{ document.body.innerHTML = '<img src=x onerror="{RUN}">'; }},
-                    () => eval("{RUN}"),
                     () => {{ document.createElement("script").textContent = "{RUN}"; }},
-                    () => setTimeout("{RUN}", 0),
+                    () => document.write("<script>{RUN}</" + "script>"),
+                    () => document.body.setAttribute("onclick", "{RUN}"),
                 ];
                 return attempts.map((attempt) => {{
                     try {{ attempt(); return false; }} catch {{ return true; }}
                 }});
             }}"""
         )
-        assert refused == [True, True, True, True]
+        assert thrown == [True, True, True, True]
+        page.evaluate(
+            f"""() => {{
+                const link = document.createElement("a");
+                link.href = "javascript:{RUN}";
+                document.body.append(link);
+                link.click();
+            }}"""
+        )
         loaded = page.evaluate(
             """() => new Promise((done) => {
                 const image = new Image();
