@@ -18,8 +18,9 @@ import orjson
 from PIL import Image
 
 from horde_adapters.background import Background
-from horde_adapters.serve import Address, run_simulator
+from horde_adapters.serve import Address
 from horde_adapters.settings import Limits
+from horde_adapters.simulate import run_simulator
 from horde_simulator.call import Answer, Call, ImageFetch
 from horde_simulator.document import shipped_scenario
 from horde_simulator.scenario import Scenario

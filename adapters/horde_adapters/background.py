@@ -16,8 +16,9 @@ import attrs
 import orjson
 import trio
 
-from horde_adapters.serve import Address, Running, run_front, run_simulator
+from horde_adapters.serve import Address, Running, run_front
 from horde_adapters.settings import Limits, Settings
+from horde_adapters.simulate import run_simulator
 from horde_simulator import document
 from horde_simulator.call import Answer, Call
 from horde_simulator.scenario import Scenario

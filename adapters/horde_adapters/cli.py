@@ -10,28 +10,17 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from pathlib import Path
+from importlib import resources
 
 import trio
 
-from horde_adapters import demo, log
+from horde_adapters import log
 from horde_adapters.configuration import WrongSetting, gather
 from horde_adapters.listener import PortTaken
-from horde_adapters.serve import (
-    Address,
-    CannotStart,
-    Running,
-    run_both,
-    run_front,
-    run_simulator,
-)
+from horde_adapters.serve import Address, CommandFailed, Running, run_front
 from horde_adapters.setting import FLAG, Setting
 from horde_adapters.settings import Limits, Settings
 from horde_adapters.settings_table import SECTIONS, SETTINGS, default
-from horde_simulator.document import SHIPPED, parse_scenario, shipped_scenario
-from horde_simulator.readers import DocumentError
-from horde_simulator.scenario import Scenario
-from horde_simulator.world import World
 
 Start = Callable[..., Awaitable[None]]
 
@@ -44,8 +33,6 @@ first steps:
          "messages": [{"role": "user", "content": "Hi"}]}'
 """
 
-_SCENARIO_HELP = f"a TOML file, or one of {', '.join(SHIPPED)} (default: default)"
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns the process's exit status."""
@@ -54,12 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = 0
     try:
         trio.run(options.run, options)
-    except* (CannotStart, PortTaken, DocumentError, WrongSetting) as group:
-        print(f"horde-front: {_one_line(_first_leaf(group))}", file=sys.stderr)
-        status = 2
-    except* demo.DemoFailed as group:
-        print(f"horde-front: {_one_line(_first_leaf(group))}", file=sys.stderr)
-        status = 1
+    except* (CommandFailed, PortTaken, WrongSetting) as group:
+        error = _first_leaf(group)
+        print(f"horde-front: {_one_line(error)}", file=sys.stderr)
+        status = error.status if isinstance(error, CommandFailed) else 2
     except* KeyboardInterrupt:
         status = 0
     return status
@@ -147,7 +132,17 @@ def _shown_default(setting: Setting) -> str:
 
 
 def _add_scenario(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--scenario", default="default", metavar="NAME|FILE", help=_SCENARIO_HELP)
+    shipped = sorted(
+        file.name.removesuffix(".toml")
+        for file in resources.files("horde_simulator").joinpath("scenarios").iterdir()
+        if file.name.endswith(".toml")
+    )
+    command.add_argument(
+        "--scenario",
+        default="default",
+        metavar="NAME|FILE",
+        help=f"a TOML file, or one of {', '.join(shipped)}",
+    )
     command.add_argument(
         "--seed", type=int, default=argparse.SUPPRESS, help="in place of the scenario's own"
     )
@@ -160,20 +155,31 @@ def _port(text: str) -> int:
     return port
 
 
+# The simulator is loaded only by the commands that run one.
+
+
 async def _demo(_: argparse.Namespace) -> None:
+    from horde_adapters import demo
+
     await demo.show()
 
 
 async def _dev(options: argparse.Namespace) -> None:
+    from horde_adapters.simulate import new_world, run_both
+
+    world = new_world(options.scenario, getattr(options, "seed", None))
     front = Address(options.host, options.port)
     horde = Address(options.host, options.horde_port)
     settings = Settings(playground=True)
-    await _run_until_signal(partial(run_both, front, horde, _world(options), settings, Limits()))
+    await _run_until_signal(partial(run_both, front, horde, world, settings, Limits()))
 
 
 async def _simulate(options: argparse.Namespace) -> None:
+    from horde_adapters.simulate import new_world, run_simulator
+
+    world = new_world(options.scenario, getattr(options, "seed", None))
     address = Address(options.host, options.port)
-    await _run_until_signal(partial(run_simulator, address, _world(options), Limits()))
+    await _run_until_signal(partial(run_simulator, address, world, Limits()))
 
 
 async def _serve(options: argparse.Namespace) -> None:
@@ -200,20 +206,6 @@ def _metrics_address(place: str) -> Address | None:
     """The address of their own, where the metrics have one."""
     host, colon, port = place.rpartition(":")
     return Address(host.strip("[]"), int(port)) if colon else None
-
-
-def _world(options: argparse.Namespace) -> World:
-    return World(_scenario(options.scenario), seed=getattr(options, "seed", None))
-
-
-def _scenario(name: str) -> Scenario:
-    path = Path(name)
-    if name in SHIPPED or not (path.suffix or path.exists()):
-        return shipped_scenario(name)
-    try:
-        return parse_scenario(path.read_text(encoding="utf-8"), source=name)
-    except (OSError, UnicodeDecodeError) as error:
-        raise CannotStart(f"can't read the scenario {name}: {error}") from error
 
 
 async def _run_until_signal(start: Start) -> None:

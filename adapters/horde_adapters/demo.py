@@ -13,8 +13,9 @@ import httpx
 import trio
 
 from horde_adapters import log
-from horde_adapters.serve import Address, Running, run_both
+from horde_adapters.serve import Address, CommandFailed, Running
 from horde_adapters.settings import Limits, Settings
+from horde_adapters.simulate import run_both
 from horde_simulator.document import shipped_scenario
 from horde_simulator.world import World
 
@@ -40,8 +41,10 @@ _MARGIN = 12
 _LABELS = {"reasoning_content": "thinking", "content": "answer"}
 
 
-class DemoFailed(Exception):  # noqa: N818 - what the reader is told
+class DemoFailed(CommandFailed):
     """The demo didn't come to a good end."""
+
+    status = 1
 
 
 async def show() -> None:

@@ -1,4 +1,4 @@
-"""Starting and stopping what runs: the front, a simulated Horde, or the one on the other."""
+"""Starting and stopping a front, or any other of our apps, in this process."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,13 +14,16 @@ from horde_adapters.metrics import Metrics
 from horde_adapters.metrics_app import MetricsApp
 from horde_adapters.server import App, serve
 from horde_adapters.settings import Limits, Settings
-from horde_adapters.simulated import SimulatedHorde
-from horde_core.native import BASE
-from horde_simulator.world import World
 
 
-class CannotStart(Exception):  # noqa: N818 - what happened, in one line for an operator
-    """Something that the front needs isn't there."""
+class CommandFailed(Exception):  # noqa: N818 - what happened
+    """Why the command ends, in one line for an operator, and with which status."""
+
+    status = 2
+
+
+class CannotStart(CommandFailed):
+    """Something that is needed isn't there."""
 
 
 @attrs.frozen
@@ -64,64 +67,24 @@ async def run_front(
     async with AsyncExitStack() as stack:
         if metrics_at is not None:
             apart = MetricsApp(metrics)
-            place = await stack.enter_async_context(
-                _serving(apart, metrics_at, limits, apart.drain)
-            )
-        url = await stack.enter_async_context(_serving_front(address, settings, limits, metrics))
+            place = await stack.enter_async_context(serving(apart, metrics_at, limits, apart.drain))
+        url = await stack.enter_async_context(serving_front(address, settings, limits, metrics))
         ready(Running(url, None, place and f"{place}/metrics"))
         await until()
 
 
-async def run_simulator(
-    address: Address,
-    world: World,
-    limits: Limits,
-    *,
-    until: Callable[[], Awaitable[None]],
-    ready: Callable[[Running], None],
-) -> None:
-    """Runs a simulated Horde alone. Raises PortTaken."""
-    async with _serving_world(address, world, limits) as url:
-        ready(Running(None, url))
-        await until()
-
-
-async def run_both(
-    front: Address,
-    horde: Address,
-    world: World,
-    settings: Settings,
-    limits: Limits,
-    *,
-    until: Callable[[], Awaitable[None]],
-    ready: Callable[[Running], None],
-) -> None:
-    """Runs a simulated Horde with a front on it. Raises PortTaken."""
-    async with _serving_world(horde, world, limits) as horde_url:
-        settings = attrs.evolve(settings, horde_url=horde_url)
-        async with _serving_front(front, settings, limits) as front_url:
-            ready(Running(front_url, horde_url))
-            await until()
-
-
 @asynccontextmanager
-async def _serving_front(
+async def serving_front(
     address: Address, settings: Settings, limits: Limits, metrics: Metrics | None = None
 ) -> AsyncIterator[str]:
+    """Serves a front as long as the block runs, at the URL that it gets."""
     front = Front(settings, metrics=metrics)
-    async with _serving(front, address, limits, front.drain) as url:
+    async with serving(front, address, limits, front.drain) as url:
         yield f"{url}/v1"
 
 
 @asynccontextmanager
-async def _serving_world(address: Address, world: World, limits: Limits) -> AsyncIterator[str]:
-    horde = SimulatedHorde(world)
-    async with _serving(horde, address, limits, horde.drain) as url:
-        yield f"{url}{BASE}"
-
-
-@asynccontextmanager
-async def _serving(
+async def serving(
     app: App, address: Address, limits: Limits, drain: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[str]:
     """Serves `app` as long as the block runs, and then until what is open has ended."""
