@@ -100,7 +100,9 @@ class Front:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         settings = self.settings
         account = Account(self.metrics)
-        answering = _Answering(send, account.id, closes=lambda: self.admission.is_draining)
+        answering = _Answering(
+            send, account.id, closes=lambda: self.admission.is_draining and not _is_http2(scope)
+        )
         incoming = Incoming(receive, pause=settings.body_pause, whole=settings.body_time)
         try:
             try:
@@ -194,25 +196,9 @@ class Front:
     ) -> None:
         key = read_key(all_headers(scope, b"authorization"))
         with self.admission.request():
-            cap = self.settings.body_cap
-            raw = await incoming.read(cap=cap)
-            document = read_body(raw, only_header(scope, b"content-encoding"), cap=cap)
-            request = read_request(document, drop_parameters=self._drop_parameters)
-            self.metrics.dropped(request.dropped)
-            length = self.settings.context_length
-            capped = request.horde.max_kudos is not None
-            exchange = Exchange(
-                request,
-                submit=submit_body(request, operation_key=uuid.uuid4().hex, context_length=length),
-                quote=submit_body(request, operation_key=None, context_length=length, dry_run=True)
-                if capped
-                else b"",
-                created=int(self._wall_clock()),
-                trace_id=account.id,
-                timing=self.settings.timing,
-            )
             drive = Drive(
-                exchange,
+                # Made elsewhere, so that a body of megabytes isn't held as long as its reply takes.
+                await self._read_exchange(scope, incoming, account),
                 self._caller(scope, key),
                 horde=self.horde,
                 pool=self.pool,
@@ -224,16 +210,39 @@ class Front:
                 with self.admission.drive(drive):
                     connection = scope.get("state", {}).get("connection")
                     # An HTTP/2 connection carries others' streams as well.
-                    alone = connection is not None and not scope["http_version"].startswith("2")
+                    alone = connection is not None and not _is_http2(scope)
                     hang_up = connection.break_off if alone else None
                     await drive.run(receive, send, hang_up)
             finally:
                 account.chatted(drive)
 
+    async def _read_exchange(self, scope: Scope, incoming: Incoming, account: Account) -> Exchange:
+        cap, length = self.settings.body_cap, self.settings.context_length
+        raw = await incoming.read(cap=cap)
+        document = read_body(raw, only_header(scope, b"content-encoding"), cap=cap)
+        request = read_request(document, drop_parameters=self._drop_parameters)
+        self.metrics.dropped(request.dropped)
+        quote = b""
+        if request.horde.max_kudos is not None:
+            quote = submit_body(request, operation_key=None, context_length=length, dry_run=True)
+        return Exchange(
+            request,
+            submit=submit_body(request, operation_key=uuid.uuid4().hex, context_length=length),
+            quote=quote,
+            created=int(self._wall_clock()),
+            trace_id=account.id,
+            timing=self.settings.timing,
+        )
+
     def _caller(self, scope: Scope, key: str) -> Caller:
         settings = self.settings
         address = client_address(scope, settings.trusted_proxies, settings.address_header)
         return Caller(key, client_agent(scope["headers"], VERSION), address)
+
+
+def _is_http2(scope: Scope) -> bool:
+    http_version: str = scope["http_version"]
+    return http_version.startswith("2")
 
 
 class _Answering:

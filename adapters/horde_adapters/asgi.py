@@ -14,6 +14,10 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
+LARGEST_DISCARD = 64 * 1024 * 1024
+"""Bytes beyond the cap that are read for the sake of an answer that is seen."""
+
+
 class ClientLeft(Exception):  # noqa: N818 - what happened, and no fault
     """The client closed its connection before its request was whole."""
 
@@ -31,9 +35,8 @@ class Incoming:
     async def read(self, *, cap: int) -> bytes:
         """The body. Raises ClientLeft, or a Refusal: too large, or too slow.
 
-        A body above `cap` is read on, and thrown away, for as long as it may take: a client that
-        is still sending wouldn't see the answer, and the reset that ends its connection would
-        erase it.
+        A body above `cap` is read on for a while, and thrown away: a client that is still sending
+        wouldn't see the answer, and the reset that ends its connection would erase it.
         """
         chunks: list[bytes] = []
         size = 0
@@ -45,6 +48,9 @@ class Incoming:
                     chunks.append(chunk)
                 else:
                     chunks.clear()
+                    if size > cap + LARGEST_DISCARD:
+                        self._is_given_up = True
+                        break
         if size > cap:
             raise refuse("request_too_large", f"The request body is larger than {cap} bytes.")
         if not self._has_ended:

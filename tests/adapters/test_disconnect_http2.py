@@ -9,8 +9,8 @@ import h2.connection
 import h2.events
 import pytest
 
-from adapters.raw import cancels, connect, read_until, wait_for
-from adapters.stack import PLAIN, chat_body
+from adapters.raw import cancels, connect, post, read_until, submits, wait_for
+from adapters.stack import PLAIN, SLOW, chat_body
 from horde_adapters.background import FrontServer, SimulatedHordeServer
 from horde_adapters.settings import Settings
 
@@ -116,3 +116,18 @@ def test_body_after_the_answer_harms_nobody(simulated_horde: SimulatedHordeServe
                 assert b"HTTP/1.1 200" in read_until(other, b'{"status":"ok"}')
         client.socket.close()
     assert status == "400"
+
+
+def test_draining_is_told_over_http2(simulated_horde: SimulatedHordeServer) -> None:
+    """`Connection: close`, which HTTP/1.1 clients are told then, is no header of HTTP/2."""
+    with FrontServer(simulated_horde.url, settings=Settings(grace=2.0)) as front:
+        waiting = connect(front.base_url)
+        waiting.sendall(post(model=SLOW))
+        wait_for(lambda: submits(simulated_horde) == 1)
+        front.call(front._stop.set)
+        client = Http2Client(front.base_url)
+        client.post(json.dumps(chat_body()).encode())
+        status, _ = client.read_until(b'"code":"draining"')
+    assert status == "503"
+    client.socket.close()
+    waiting.close()

@@ -111,6 +111,7 @@ async def test_server_that_cancels_its_requests(autojump_clock: trio.testing.Moc
             await stack.front(
                 {
                     "type": "http",
+                    "http_version": "1.1",
                     "method": "POST",
                     "path": "/v1/chat/completions",
                     "query_string": b"",
