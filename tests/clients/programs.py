@@ -81,8 +81,13 @@ def command_for(script: Path) -> list[str]:
 
 
 def environment(dev: DevServer) -> dict[str, str]:
-    """What the scripts read: where the front is, and whose key they use."""
-    return {**os.environ, "OAI_BASE_URL": dev.front, "HORDE_API_KEY": KEY}
+    """What the scripts read: where the front is, whose key they use, where these modules are."""
+    return {
+        **os.environ,
+        "OAI_BASE_URL": dev.front,
+        "HORDE_API_KEY": KEY,
+        "PYTHONPATH": str(HERE.parent),
+    }
 
 
 def run(command: list[str], dev: DevServer) -> str:

@@ -1,11 +1,17 @@
-"""The tools, schemas and images that the Python tests ask with."""
+"""What the Python tests and scripts ask: questions, a tool, a schema and a picture."""
 
 import base64
 import io
-import json
+from typing import Any, Literal
 
 from openai.types.chat import ChatCompletionFunctionToolParam
 from PIL import Image
+from pydantic import BaseModel
+
+SUM = "What is 17 × 4?"
+IN_TWO_CITIES = "What is the weather in Paris and in Oslo?"
+BREAD = "A recipe for bread, please."
+HUNDRED_WORDS = "Write 100 words."
 
 WEATHER_TOOL: ChatCompletionFunctionToolParam = {
     "type": "function",
@@ -24,10 +30,24 @@ DEGREES = {"Paris": 18, "Oslo": -4}
 """What the tests' own weather service knows."""
 
 
-def weather(arguments: str) -> str:
-    """The result of a call of the tool."""
-    city = json.loads(arguments)["city"]
-    return json.dumps({"city": city, "degrees": DEGREES[city]})
+def get_weather(city: str) -> dict[str, Any]:
+    """The weather in a city, now."""
+    return {"city": city, "degrees": DEGREES[city]}
+
+
+class Ingredient(BaseModel):
+    """One line of a recipe."""
+
+    name: str
+    grams: int
+
+
+class Recipe(BaseModel):
+    """What to bake: a schema with a reference, a list and an enum."""
+
+    title: str
+    difficulty: Literal["easy", "hard"]
+    ingredients: list[Ingredient]
 
 
 def blue_png(width: int = 12, height: int = 8) -> str:

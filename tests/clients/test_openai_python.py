@@ -12,14 +12,23 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import BaseModel
 
+from clients.assertions import ANSWER, assert_uses_results
 from clients.contract import check_reply, check_stream, check_x_horde
 from clients.dev_server import KEY, OFFLINE, PLAIN, QWEN, VISION, DevServer, wait_for
-from clients.requests_made import DEGREES, WEATHER_TOOL, blue_png, weather
+from clients.requests_made import (
+    BREAD,
+    DEGREES,
+    HUNDRED_WORDS,
+    IN_TWO_CITIES,
+    SUM,
+    WEATHER_TOOL,
+    Recipe,
+    blue_png,
+    get_weather,
+)
 
-SUM: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 17 × 4?"}]
-GREETING: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Say hello, briefly."}]
-LONGER: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Write 100 words."}]
-IN_TWO_CITIES = "What is the weather in Paris and in Oslo?"
+ASKED_SUM: list[ChatCompletionMessageParam] = [{"role": "user", "content": SUM}]
+ASKED_WORDS: list[ChatCompletionMessageParam] = [{"role": "user", "content": HUNDRED_WORDS}]
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +42,12 @@ def client(dev: DevServer) -> Iterator[OpenAI]:
 async def async_client(dev: DevServer) -> AsyncIterator[AsyncOpenAI]:
     async with AsyncOpenAI(base_url=dev.front, api_key=KEY) as client:
         yield client
+
+
+def answered(call: Any) -> dict[str, Any]:
+    """The tool message that answers a call."""
+    result = get_weather(**json.loads(call.function.arguments))
+    return {"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)}
 
 
 def test_models_are_listed_and_found_by_name(client: OpenAI) -> None:
@@ -49,11 +64,11 @@ def test_models_are_listed_and_found_by_name(client: OpenAI) -> None:
 
 def test_whole_reply(client: OpenAI) -> None:
     """A reasoning model's answer, with its thoughts and the Horde's details in `model_extra`."""
-    reply = client.chat.completions.create(model=QWEN, messages=SUM)
+    reply = client.chat.completions.create(model=QWEN, messages=ASKED_SUM)
     choice = check_reply(reply.model_dump(), QWEN)
     assert choice["finish_reason"] == "stop"
     message = reply.choices[0].message
-    assert message.content == "17 × 4 = 68."
+    assert message.content == ANSWER
     assert message.tool_calls is None
     assert "17 × 4" in (message.model_extra or {})["reasoning_content"]
     assert reply.usage is not None
@@ -65,18 +80,18 @@ def test_whole_reply(client: OpenAI) -> None:
 def test_stream(client: OpenAI) -> None:
     """Chunks in the seed's order, the reasoning first, the sum of them the answer."""
     with client.chat.completions.create(
-        model=QWEN, messages=SUM, stream=True, stream_options={"include_usage": True}
+        model=QWEN, messages=ASKED_SUM, stream=True, stream_options={"include_usage": True}
     ) as stream:
         chunks = [chunk.model_dump(exclude_unset=True) for chunk in stream]
     made = check_stream(chunks, QWEN, usage=True)
-    assert made["content"] == "17 × 4 = 68."
+    assert made["content"] == ANSWER
     assert made["reasoning_content"]
     assert made["finish_reason"] == "stop"
 
 
 def test_live_stream(client: OpenAI) -> None:
     """A model that posts progress: many chunks, which make exactly the words asked for."""
-    with client.chat.completions.create(model=PLAIN, messages=LONGER, stream=True) as stream:
+    with client.chat.completions.create(model=PLAIN, messages=ASKED_WORDS, stream=True) as stream:
         chunks = [chunk.model_dump(exclude_unset=True) for chunk in stream]
     made = check_stream(chunks, PLAIN, usage=False)
     assert len(made["content"].split()) == 100
@@ -88,13 +103,13 @@ def test_stream_helper_returns_the_final_completion(client: OpenAI) -> None:
 
     It drops what it doesn't know of later chunks: `x_horde` is in the finish chunk's event only.
     """
-    with client.chat.completions.stream(model=QWEN, messages=SUM) as stream:
+    with client.chat.completions.stream(model=QWEN, messages=ASKED_SUM) as stream:
         events = list(stream)
         final = stream.get_final_completion()
     deltas = [event.delta for event in events if event.type == "content.delta"]
     chunks = [event.chunk for event in events if event.type == "chunk"]
     message = final.choices[0].message
-    assert message.content == "".join(deltas) == "17 × 4 = 68."
+    assert message.content == "".join(deltas) == ANSWER
     assert (message.model_extra or {})["reasoning_content"]
     assert final.choices[0].finish_reason == "stop"
     check_x_horde((chunks[-1].model_extra or {})["x_horde"])
@@ -104,20 +119,20 @@ def test_async_whole_stream_and_helper(dev: DevServer) -> None:
     """The three ways at once, from one asynchronous client."""
 
     async def whole(client: AsyncOpenAI) -> str | None:
-        reply = await client.chat.completions.create(model=QWEN, messages=SUM)
+        reply = await client.chat.completions.create(model=QWEN, messages=ASKED_SUM)
         check_reply(reply.model_dump(), QWEN)
         return reply.choices[0].message.content
 
     async def streamed(client: AsyncOpenAI) -> str | None:
         async with await client.chat.completions.create(
-            model=QWEN, messages=SUM, stream=True
+            model=QWEN, messages=ASKED_SUM, stream=True
         ) as stream:
             chunks = [chunk.model_dump(exclude_unset=True) async for chunk in stream]
         content: str = check_stream(chunks, QWEN, usage=False)["content"]
         return content
 
     async def helped(client: AsyncOpenAI) -> str | None:
-        async with client.chat.completions.stream(model=QWEN, messages=SUM) as stream:
+        async with client.chat.completions.stream(model=QWEN, messages=ASKED_SUM) as stream:
             final = await stream.get_final_completion()
         return final.choices[0].message.content
 
@@ -125,7 +140,7 @@ def test_async_whole_stream_and_helper(dev: DevServer) -> None:
         async with async_client(dev) as client:
             return await asyncio.gather(whole(client), streamed(client), helped(client))
 
-    assert list(asyncio.run(all_three())) == ["17 × 4 = 68."] * 3
+    assert list(asyncio.run(all_three())) == [ANSWER] * 3
 
 
 def test_leaving_an_async_stream_cancels_the_job_once(dev: DevServer) -> None:
@@ -136,7 +151,7 @@ def test_leaving_an_async_stream_cancels_the_job_once(dev: DevServer) -> None:
         async with (
             async_client(dev) as client,
             await client.chat.completions.create(
-                model=PLAIN, messages=LONGER, stream=True
+                model=PLAIN, messages=ASKED_WORDS, stream=True
             ) as stream,
         ):
             async for chunk in stream:
@@ -166,15 +181,12 @@ def test_parallel_tool_round(client: OpenAI) -> None:
     ]
     assert len({call.id for call in calls}) == 2
     messages.append(message)
-    for call in calls:
-        result = weather(call.function.arguments)
-        messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+    messages += [answered(call) for call in calls]
     second = client.chat.completions.create(model=QWEN, messages=messages, tools=[WEATHER_TOOL])
     choice = check_reply(second.model_dump(), QWEN)
     assert choice["finish_reason"] == "stop"
     assert choice["message"]["tool_calls"] is None
-    for degrees in DEGREES.values():
-        assert str(degrees) in choice["message"]["content"]
+    assert_uses_results(choice["message"]["content"])
 
 
 def test_tool_round_through_the_stream_helper(client: OpenAI) -> None:
@@ -186,9 +198,7 @@ def test_tool_round_through_the_stream_helper(client: OpenAI) -> None:
     assert first.choices[0].finish_reason == "tool_calls"
     message = first.choices[0].message
     (call,) = message.tool_calls or []
-    messages.append(message)
-    result = weather(call.function.arguments)
-    messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+    messages += [message, answered(call)]
     with client.chat.completions.stream(messages=messages, **asked) as stream:
         second = stream.get_final_completion()
     assert second.choices[0].finish_reason == "stop"
@@ -219,26 +229,11 @@ def test_forced_strict_tool_is_parsed(client: OpenAI) -> None:
     assert call.function.parsed_arguments.city == "Oslo"
 
 
-class Ingredient(BaseModel):
-    """One line of a recipe."""
-
-    name: str
-    grams: int
-
-
-class Recipe(BaseModel):
-    """A strict schema with a reference and a list."""
-
-    title: str
-    difficulty: Literal["easy", "hard"]
-    ingredients: list[Ingredient]
-
-
 def test_parse_into_a_pydantic_model(client: OpenAI) -> None:
     """A strict `json_schema` made from a model: the reply is one of it."""
     reply = client.chat.completions.parse(
         model=QWEN,
-        messages=[{"role": "user", "content": "A recipe for bread, please."}],
+        messages=[{"role": "user", "content": BREAD}],
         response_format=Recipe,
     )
     message = reply.choices[0].message
@@ -282,10 +277,10 @@ def test_image(client: OpenAI) -> None:
 def test_hidden_reasoning(client: OpenAI) -> None:
     """`include_reasoning: false` hides the thoughts and still counts them."""
     reply = client.chat.completions.create(
-        model=QWEN, messages=SUM, extra_body={"horde": {"include_reasoning": False}}
+        model=QWEN, messages=ASKED_SUM, extra_body={"horde": {"include_reasoning": False}}
     )
     message = reply.choices[0].message
-    assert message.content == "17 × 4 = 68."
+    assert message.content == ANSWER
     assert "reasoning_content" not in (message.model_extra or {})
     assert reply.usage is not None
     assert reply.usage.completion_tokens_details is not None
@@ -295,25 +290,25 @@ def test_hidden_reasoning(client: OpenAI) -> None:
 def test_any_of_several_models(client: OpenAI) -> None:
     """`models` in place of `model`: served by the one that is online."""
     # The SDK asks for a model; `omit` leaves it out of the body.
-    asked: dict[str, Any] = {"model": openai.omit, "messages": GREETING}
-    reply = client.chat.completions.create(**asked, extra_body={"models": [OFFLINE, PLAIN]})
-    check_reply(reply.model_dump(), PLAIN)
+    asked: dict[str, Any] = {"model": openai.omit, "messages": ASKED_SUM}
+    reply = client.chat.completions.create(**asked, extra_body={"models": [OFFLINE, QWEN]})
+    check_reply(reply.model_dump(), QWEN)
 
 
 def test_refused_key_and_value(client: OpenAI, dev: DevServer) -> None:
     """The SDK's error has the front's `param` and `code`; nothing is queued."""
     before = dev.submits
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model=QWEN, messages=SUM, logit_bias={"50256": -100})
+        client.chat.completions.create(model=QWEN, messages=ASKED_SUM, logit_bias={"50256": -100})
     assert refused.value.param == "logit_bias"
     assert refused.value.code == "UnsupportedChatParameter"
     assert refused.value.type == "invalid_request_error"
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model=QWEN, messages=SUM, temperature=2.5)
+        client.chat.completions.create(model=QWEN, messages=ASKED_SUM, temperature=2.5)
     assert refused.value.param == "temperature"
     assert "Expected a value <= 2, but got 2.5 instead." in refused.value.message
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model=QWEN, messages=SUM, tool_choice="auto")
+        client.chat.completions.create(model=QWEN, messages=ASKED_SUM, tool_choice="auto")
     assert refused.value.code == "ChatRequestConflict"
     assert dev.submits == before
 
@@ -321,11 +316,11 @@ def test_refused_key_and_value(client: OpenAI, dev: DevServer) -> None:
 def test_unknown_model_and_key(client: OpenAI, dev: DevServer) -> None:
     """What is not there is 404, a key that the Horde doesn't know 401 with its own code."""
     with pytest.raises(openai.NotFoundError) as refused:
-        client.chat.completions.create(model="koboldcpp/Nobody-1B", messages=SUM)
+        client.chat.completions.create(model="koboldcpp/Nobody-1B", messages=ASKED_SUM)
     assert (refused.value.code, refused.value.param) == ("model_not_found", "model")
     stranger = client.with_options(api_key="nobody-knows-this")
     with pytest.raises(openai.AuthenticationError) as unknown:
-        stranger.chat.completions.create(model=QWEN, messages=SUM)
+        stranger.chat.completions.create(model=QWEN, messages=ASKED_SUM)
     assert unknown.value.code == "InvalidAPIKey"
 
 
@@ -338,7 +333,7 @@ def test_no_worker_is_not_asked_again(dev: DevServer) -> None:
         OpenAI(base_url=dev.front, api_key=KEY, http_client=http) as client,
         pytest.raises(openai.InternalServerError) as refused,
     ):
-        client.chat.completions.create(model=OFFLINE, messages=SUM)
+        client.chat.completions.create(model=OFFLINE, messages=ASKED_SUM)
     assert (refused.value.status_code, refused.value.code) == (503, "no_eligible_worker")
     assert len(sent) == 1
     assert dev.submits == before
@@ -349,7 +344,7 @@ def test_faulted_reply_is_not_charged_again(client: OpenAI, dev: DevServer) -> N
     before = dev.submits
     dev.fail("faults_job", times=3, model=QWEN)
     with pytest.raises(openai.InternalServerError) as faulted:
-        client.chat.completions.create(model=QWEN, messages=SUM)
+        client.chat.completions.create(model=QWEN, messages=ASKED_SUM)
     assert (faulted.value.status_code, faulted.value.code) == (502, "ChatRequestFaulted")
     assert isinstance(faulted.value.body, dict)
     assert faulted.value.body["metadata"]["rc"] == "ChatWorkerFault"
@@ -363,7 +358,7 @@ def test_error_event_in_a_stream_raises(client: OpenAI, dev: DevServer) -> None:
     chunks: list[ChatCompletionChunk] = []
     with (
         pytest.raises(openai.APIError) as broken,
-        client.chat.completions.create(model=PLAIN, messages=LONGER, stream=True) as stream,
+        client.chat.completions.create(model=PLAIN, messages=ASKED_WORDS, stream=True) as stream,
     ):
         chunks.extend(stream)
     assert any(chunk.choices[0].delta.content for chunk in chunks)
@@ -376,7 +371,9 @@ def test_error_event_reaches_the_stream_helper(client: OpenAI, dev: DevServer) -
     dev.fail("faults_job", times=3, model=QWEN)
     with (
         pytest.raises(openai.APIError) as broken,
-        client.chat.completions.stream(model=QWEN, messages=SUM, tools=[WEATHER_TOOL]) as stream,
+        client.chat.completions.stream(
+            model=QWEN, messages=ASKED_SUM, tools=[WEATHER_TOOL]
+        ) as stream,
     ):
         stream.get_final_completion()
     assert broken.value.code == "ChatRequestFaulted"

@@ -5,42 +5,15 @@ import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any
 
 import openai
 from langchain_core.messages import AIMessageChunk, HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 
-PLAIN = "koboldcpp/Llama-3.2-3B-Instruct"
-QWEN = "koboldcpp/Qwen3-8B"
-VISION = "aphrodite/Qwen/Qwen2.5-VL-7B-Instruct"
-OFFLINE = "koboldcpp/Gemma-3-4B-it"
-SUM = "What is 17 × 4?"
-IN_TWO_CITIES = "What is the weather in Paris and in Oslo?"
-BREAD = "A recipe for bread, please."
-HUNDRED_WORDS = "Write 100 words."
-DEGREES = {"Paris": 18, "Oslo": -4}
-
-
-class Ingredient(BaseModel):
-    """One line of a recipe."""
-
-    name: str
-    grams: int
-
-
-class Recipe(BaseModel):
-    """What to bake."""
-
-    title: str
-    difficulty: Literal["easy", "hard"]
-    ingredients: list[Ingredient]
-
-
-def get_weather(city: str) -> str:
-    """The weather in a city, now."""
-    return json.dumps({"city": city, "degrees": DEGREES[city]})
+from clients.dev_server import OFFLINE, PLAIN, QWEN, VISION
+from clients.requests_made import BREAD, HUNDRED_WORDS, IN_TWO_CITIES, SUM, Recipe, get_weather
 
 
 def chat(model: str, **options: Any) -> ChatOpenAI:
@@ -71,13 +44,16 @@ def gathered(client: Any, asked: Any, pieces: list[str] | None = None) -> Any:
     return whole
 
 
+def answered(call: Any) -> ToolMessage:
+    """The tool message that answers a call."""
+    return ToolMessage(json.dumps(get_weather(**call["args"])), tool_call_id=call["id"])
+
+
 def tool_round(ask: Callable[[Any], Any]) -> dict[str, Any]:
     """Question, calls, results, text."""
     messages: list[Any] = [HumanMessage(IN_TWO_CITIES)]
     first = ask(messages)
-    calls = first.tool_calls
-    results = [ToolMessage(get_weather(**call["args"]), tool_call_id=call["id"]) for call in calls]
-    messages += [first, *results]
+    messages += [first, *map(answered, first.tool_calls)]
     return {"first": told(first), "second": told(ask(messages))}
 
 

@@ -6,43 +6,15 @@ import json
 import os
 import sys
 from collections.abc import Awaitable
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel
 from pydantic_ai import Agent, BinaryContent, NativeOutput
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-PLAIN = "koboldcpp/Llama-3.2-3B-Instruct"
-QWEN = "koboldcpp/Qwen3-8B"
-VISION = "aphrodite/Qwen/Qwen2.5-VL-7B-Instruct"
-OFFLINE = "koboldcpp/Gemma-3-4B-it"
-SUM = "What is 17 × 4?"
-IN_TWO_CITIES = "What is the weather in Paris and in Oslo?"
-BREAD = "A recipe for bread, please."
-HUNDRED_WORDS = "Write 100 words."
-DEGREES = {"Paris": 18, "Oslo": -4}
-
-
-class Ingredient(BaseModel):
-    """One line of a recipe."""
-
-    name: str
-    grams: int
-
-
-class Recipe(BaseModel):
-    """What to bake."""
-
-    title: str
-    difficulty: Literal["easy", "hard"]
-    ingredients: list[Ingredient]
-
-
-def get_weather(city: str) -> dict[str, Any]:
-    """The weather in a city, now."""
-    return {"city": city, "degrees": DEGREES[city]}
+from clients.dev_server import OFFLINE, PLAIN, QWEN, VISION
+from clients.requests_made import BREAD, HUNDRED_WORDS, IN_TWO_CITIES, SUM, Recipe, get_weather
 
 
 def agent(model: str, **options: Any) -> Any:
