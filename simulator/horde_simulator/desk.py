@@ -220,6 +220,7 @@ def _handed(body: Mapping[str, Any]) -> work.Handed:
     metadata = body.get("gen_metadata") or []
     if type(metadata) is not list:
         reader.wrong("gen_metadata", "is not of type 'array'")
+        metadata = []
     handed = work.Handed(
         state=state,
         content=message.text("content"),
