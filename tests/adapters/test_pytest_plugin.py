@@ -15,6 +15,7 @@ import pytest
 import trio
 
 from horde_adapters.background import FrontServer, SimulatedHordeServer
+from horde_adapters.serve import CannotStart
 from horde_simulator.document import shipped_scenario
 from horde_simulator.scenario import Scenario
 
@@ -130,6 +131,14 @@ def test_after_the_end_there_is_nobody_to_ask() -> None:
         horde.verdict()
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{url}/status/heartbeat")
+
+
+def test_what_can_not_start_says_why() -> None:
+    """The error of the server's thread comes out where it was started."""
+    with SimulatedHordeServer(Scenario()) as horde:
+        url = horde.url
+    with pytest.raises(CannotStart, match="can't be reached"), FrontServer(url):
+        pass
 
 
 @pytest.mark.horde_verdict

@@ -29,8 +29,9 @@ TESTED = [
     "docs/how-to/run-a-worker-against-it.md",
     "docs/how-to/test-with-faults.md",
     "docs/how-to/use-the-world-in-process.md",
+    "docs/reference/pytest-plugin.md",
 ]
-TYPED_IN = [*TESTED, "docs/reference/control-api.md"]
+TYPED_IN = [*TESTED[:2], "docs/reference/control-api.md"]
 
 
 @pytest.fixture
@@ -62,6 +63,16 @@ def test_every_fault_is_explained() -> None:
         assert not kind or f"| `{kind}` |" in page
 
 
+def test_the_plugins_members_are_all_told() -> None:
+    """Every public name of the fixture's value, and both markers."""
+    page = (DOCS / "reference" / "pytest-plugin.md").read_text(encoding="utf-8")
+    for name in dir(SimulatedHordeServer):
+        if not name.startswith("_"):
+            assert f"| `{name}" in page, name
+    for marker in ("horde_scenario", "horde_verdict"):
+        assert f"| `{marker}" in page
+
+
 @pytest.mark.parametrize("page", TESTED)
 def test_the_tests_on_a_page_pass(page: str, tmp_path: Path) -> None:
     """Written to an empty folder as the page has them, and run there."""
@@ -91,7 +102,7 @@ def commands(page: str) -> Iterator[str]:
 def test_what_a_page_sends_is_taken(page: str) -> None:
     """Every curl, one after the other, against one Horde: all answered, none refused."""
     typed = [command for command in commands(page) if command.startswith("curl ")]
-    assert typed or page.endswith("in-process.md")
+    assert typed
     with SimulatedHordeServer() as horde:
         for command in typed:
             here = command.replace("http://127.0.0.1:8001/api/v2", horde.url)
