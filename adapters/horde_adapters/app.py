@@ -101,7 +101,10 @@ class Front:
         settings = self.settings
         account = Account(self.metrics)
         answering = _Answering(
-            send, account.id, closes=lambda: self.admission.is_draining and not _is_http2(scope)
+            send,
+            account.id,
+            closes=lambda: self.admission.is_draining and not _is_http2(scope),
+            connection=_own_connection(scope),
         )
         incoming = Incoming(receive, pause=settings.body_pause, whole=settings.body_time)
         try:
@@ -208,10 +211,8 @@ class Front:
             )
             try:
                 with self.admission.drive(drive):
-                    connection = scope.get("state", {}).get("connection")
-                    # An HTTP/2 connection carries others' streams as well.
-                    alone = connection is not None and not _is_http2(scope)
-                    hang_up = connection.break_off if alone else None
+                    connection = _own_connection(scope)
+                    hang_up = connection.break_off if connection is not None else None
                     await drive.run(receive, send, hang_up)
             finally:
                 account.chatted(drive)
@@ -236,7 +237,9 @@ class Front:
 
     def _caller(self, scope: Scope, key: str) -> Caller:
         settings = self.settings
-        address = client_address(scope, settings.trusted_proxies, settings.address_header)
+        address = None
+        if settings.service_authorization:  # nobody else is told it
+            address = client_address(scope, settings.trusted_proxies, settings.address_header)
         return Caller(key, client_agent(scope["headers"], VERSION), address)
 
 
@@ -245,11 +248,23 @@ def _is_http2(scope: Scope) -> bool:
     return http_version.startswith("2")
 
 
-class _Answering:
-    """The `send` of one request: adds to its answer what every answer has."""
+def _own_connection(scope: Scope) -> Any:
+    """The request's connection in our server; None for HTTP/2's, which carry others' as well."""
+    return None if _is_http2(scope) else scope.get("state", {}).get("connection")
 
-    def __init__(self, send: Send, trace_id: str, *, closes: Callable[[], bool]) -> None:
+
+class _Answering:
+    """The `send` of one request: adds to its answer what every answer has.
+
+    The head goes out with the first of the body, and the last of the body with the end, each as
+    one packet.
+    """
+
+    def __init__(
+        self, send: Send, trace_id: str, *, closes: Callable[[], bool], connection: Any
+    ) -> None:
         self.has_begun = False
+        self._connection = connection
         self._send = send
         self._trace_id = trace_id
         self._closes = closes
@@ -263,4 +278,12 @@ class _Answering:
             if self._closes():
                 headers += ((b"connection", b"close"),)
             message = {**message, "headers": headers}
+        if self._connection is None:
+            await self._send(message)
+            return
+        is_body = message["type"] == "http.response.body"
+        if not (is_body and message["more_body"]):
+            self._connection.hold()
         await self._send(message)
+        if is_body:
+            await self._connection.release()

@@ -162,8 +162,9 @@ class Drive:
 
     async def _flush(self, send: Send) -> None:
         """One send for all that is due: what gathered while a send was held up is merged."""
-        if self._head is not None:
-            head, self._head = self._head, None
+        head = self._head
+        if head is not None:
+            self._head = None
             self._head_is_out = True
             self.first_byte_at = trio.current_time()
             headers = list(head.headers)
@@ -172,7 +173,7 @@ class Drive:
             self._sending_since = None
         data, self._data = b"".join(self._data), []
         last, self._last = self._last, False
-        if self.client_left or not (data or last):
+        if self.client_left or not (data or last or head is not None):
             return
         self._is_whole = last
         self._sending_since = trio.current_time()
@@ -204,15 +205,30 @@ class Drive:
                         if self._count_chunk is not None and not data.startswith(b":"):
                             self._count_chunk(data.count(b"\n\n"))
                 case events.ReadStatus(request_id, query):
-                    self._nursery.start_soon(self._read_status, request_id, query)
+                    self._start(self._read_status, request_id, query)
                 case events.ReadPool(fresh):
-                    self._nursery.start_soon(self._read_pool, fresh)
+                    view = None if fresh else self._pool.at_hand()
+                    if view is None:
+                        self._start(self._read_pool, fresh)
+                    else:
+                        self.deliver(events.PoolRead(view, fresh=False))
                 case events.Quote(body):
-                    self._nursery.start_soon(self._quote, body)
+                    self._start(self._quote, body)
                 case events.Submit(body):
-                    self._nursery.start_soon(self._submit, body)
+                    self._start(self._submit, body)
                 case events.Cancel(request_id):
-                    self._nursery.start_soon(self._cancel, request_id)
+                    self._start(self._cancel, request_id)
+
+    def _start(self, call: Callable[..., Awaitable[None]], *arguments: Any) -> None:
+        self._nursery.start_soon(self._guarded, call, *arguments)
+
+    async def _guarded(self, call: Callable[..., Awaitable[None]], *arguments: Any) -> None:
+        """A fault in a task is a fault of the request: never a stream that just ends."""
+        try:
+            await call(*arguments)
+        except Exception as error:
+            self._fail(error)
+            self._wake.set()
 
     async def _read_pool(self, fresh: bool) -> None:
         try:
@@ -268,6 +284,9 @@ class Drive:
 
     def _fail(self, error: Exception) -> None:
         """A fault of the front: the client is told, the job is cancelled, the log knows where."""
+        if self.failed:
+            log.fault("request failed again", error, id=self.exchange.response.trace_id)
+            return
         self.failed = True
         log.fault("request failed", error, id=self.exchange.response.trace_id)
         held = self.exchange.state not in _NOTHING_SUBMITTED
@@ -285,7 +304,7 @@ class Drive:
             self._data, self._last = [body], True
         receipt = self.exchange.receipt
         if receipt is not None and not self.exchange.ended:
-            self._nursery.start_soon(self._cancel, receipt.id)
+            self._start(self._cancel, receipt.id)
 
     def _deliver_after_failure(self, event: events.Event) -> None:
         """Of what comes in late only the submit's answer matters: a job to cancel."""
@@ -294,4 +313,4 @@ class Drive:
                 receipt = read_receipt(event.answer.body)
             except UnreadableAnswer:
                 return
-            self._nursery.start_soon(self._cancel, receipt.id)
+            self._start(self._cancel, receipt.id)

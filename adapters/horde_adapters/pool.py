@@ -48,14 +48,18 @@ class Pool:
         """Seconds since the Horde last told its models and workers; infinite before it did."""
         return trio.current_time() - self._read_at
 
+    def at_hand(self) -> PoolView | None:
+        """The view, as long as it is young enough not to be read anew."""
+        return self._view if self._is_good_for(trio.current_time()) else None
+
     async def view(self, *, fresh: bool = False) -> PoolView:
         """The view, read anew when it is old; `fresh` takes none that began before this moment.
 
         Raises Lost when the Horde fails and there is no older view, or none may be taken.
         """
         asked = trio.current_time()
-        if not fresh and self._view is not None and self._is_good_for(asked):
-            return self._view
+        if not fresh and (view := self.at_hand()) is not None:
+            return view
         read = self._reading
         if read is not None and fresh and read.began < asked:
             await read.over.wait()
