@@ -259,6 +259,10 @@ class FaultPlan:
         """Whether nothing was ever planned: then there is nothing to ask."""
         return not self._armed
 
+    def struck(self) -> Mapping[str, int]:
+        """How often each fault that has a name has struck so far."""
+        return {name: times for name, times in self._struck.items() if name is not None and times}
+
     def in_force(self) -> tuple[FaultSpec, ...]:
         """The faults that may still strike, as they would have to be planned anew.
 

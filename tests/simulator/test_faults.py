@@ -72,6 +72,19 @@ def test_without_times_and_chance_it_strikes_always() -> None:
     assert always.in_force() == (FaultSpec("no_usage"),)
 
 
+def test_struck_counts_the_named() -> None:
+    """Faults without a name, and those that haven't struck, aren't there."""
+    faults = plan(
+        FaultSpec("expiry", times=2, name="a"),
+        FaultSpec("diverges", times=1),
+        FaultSpec("late_submit", name="c"),
+    )
+    assert faults.strike("expiry") is not None
+    assert faults.strike("expiry") is not None
+    assert faults.strike("diverges") is not None
+    assert faults.struck() == {"a": 2}
+
+
 def test_in_force_counts_what_is_left() -> None:
     """What GET answers is what may still happen."""
     three = plan(FaultSpec("expiry", times=3))
