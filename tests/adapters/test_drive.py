@@ -12,6 +12,7 @@ import trio
 from adapters.stack import SLOW, Stack, chat_body, events, running
 from horde_adapters import log
 from horde_adapters.drive import LONGEST_SEND
+from horde_adapters.horde import HordeClient
 from horde_core import events as core_events
 from horde_core.exchange import Exchange
 
@@ -43,8 +44,15 @@ class Client:
         }
         await self._stack.front(scope, self._receive, self._send)
 
+    def hold(self) -> None:
+        """What the server's connection offers, to send several things as one."""
+
+    async def release(self) -> None:
+        """The other half of it."""
+        await trio.lowlevel.checkpoint()
+
     async def break_off(self) -> None:
-        """What the server's connection offers."""
+        """What the server's connection offers, to end it."""
         self.hung_up = True
         await trio.lowlevel.checkpoint()
 
@@ -135,6 +143,36 @@ async def test_fault_in_an_open_stream(
     assert found[-2]["error"]["code"] == "internal_error"
     assert found[-1] == "[DONE]"
     assert stack.states() == ["cancelled"]
+
+
+@pytest.mark.parametrize("call", ["status", "submit"])
+async def test_fault_in_a_call(
+    call: str, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A fault outside the exchange ends the stream just as properly."""
+    original = getattr(HordeClient, call)
+    calls = 0
+
+    async def failing(self: HordeClient, *arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if call != "status" or calls == 3:
+            raise RuntimeError(SECRET)
+        return await original(self, *arguments)
+
+    monkeypatch.setattr(HordeClient, call, failing)
+    async with running() as stack:
+        answer = await stack.chat(
+            stream=True, messages=[{"role": "user", "content": "Write 300 words."}]
+        )
+        again = await stack.client.get("/healthz")
+    if call == "status":
+        assert events(answer.text)[-2]["error"]["code"] == "internal_error"
+        assert stack.states() == ["cancelled"]
+    else:
+        assert answer.status_code == 500
+        assert answer.headers["x-should-retry"] == "false"
+    assert again.status_code == 200
 
 
 async def test_fault_after_the_client_left(
