@@ -189,9 +189,9 @@ async def _verdict(client: httpx.AsyncClient, horde: str) -> None:
     polls = sum(1 for call in calls if call["method"] == "GET" and "/chat/status/" in call["path"])
     submits = sum(1 for call in calls if call["path"].endswith("/chat/async"))
     _say("verdict", "ok" if verdict["ok"] else "not ok")
-    _say("calls", f"{submits} submits, {polls} status reads, none too early, no job left behind")
     if not verdict["ok"]:
         raise DemoFailed(f"the Horde complains: {verdict['findings']}")
+    _say("calls", f"{submits} submits, {polls} status reads, none too early, no job left behind")
 
 
 def _say(who: str, what: str) -> None:
