@@ -64,7 +64,7 @@ def body_of(response: bytes) -> bytes:
 async def test_a_reader_gets_every_byte_in_order_however_slowly_it_reads(reads: int) -> None:
     """Pieces that fit the kernel's buffer and pieces that don't alternate."""
 
-    async def app(_: dict[str, Any], __: Any, send: Any) -> None:
+    async def app(_scope: dict[str, Any], _receive: Any, send: Any) -> None:
         await send(START)
         for piece in PIECES:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -84,7 +84,7 @@ async def test_a_stream_of_sends_lets_others_run() -> None:
     turns = 0
     over = trio.Event()
 
-    async def app(_: dict[str, Any], __: Any, send: Any) -> None:
+    async def app(_scope: dict[str, Any], _receive: Any, send: Any) -> None:
         await send(START)
         nonlocal turns
         turns = 0
@@ -111,7 +111,7 @@ async def test_sends_after_the_reader_left_fail_nowhere() -> None:
     heard: list[str] = []
     told = trio.Event()
 
-    async def app(_: dict[str, Any], receive: Any, send: Any) -> None:
+    async def app(_scope: dict[str, Any], receive: Any, send: Any) -> None:
         await send(START)
         await receive()
         heard.append((await receive())["type"])
