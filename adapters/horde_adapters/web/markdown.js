@@ -21,6 +21,7 @@ const OPEN_FENCE = /^ {0,3}(`{3,}|~{3,})([^\n`]*)\n/;
 const ALLOWED = {
   ALLOWED_TAGS: "a p br strong em del code pre h3 h4 h5 h6 ul ol li blockquote hr table thead tbody tr th td".split(" "),
   ALLOWED_ATTR: ["href", "title", "start", "align"],
+  ADD_URI_SAFE_ATTR: ["start", "align"], // by itself DOMPurify holds these against the next line
   ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,

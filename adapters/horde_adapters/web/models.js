@@ -58,7 +58,7 @@ function factsOf(card) {
   if (card.x_horde) {
     facts.push(["Workers", `${workers} (${threads} at once)`]);
     facts.push(["Waiting time", eta > 0 ? `about ${duration(eta)}` : "none"]);
-    if (queued > 0) facts.push(["Queued", `${count(Math.ceil(queued))}`]);
+    if (queued > 0) facts.push(["Queued", `${count(Math.ceil(queued))} tokens`]);
     if (speed > 0) facts.push(["Speed", `${count(Math.round(speed))} tokens a second`]);
   }
   return facts;
