@@ -1,5 +1,6 @@
 """The front as an ASGI app: its routes, and everything that is the same for every answer."""
 
+import math
 import time
 import uuid
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from horde_adapters.cors import preflight_headers, with_cors
 from horde_adapters.drive import Drive
 from horde_adapters.horde import Caller, HordeClient, Lost
 from horde_adapters.metrics import CONTENT_TYPE, Metrics
-from horde_adapters.pool import Pool
+from horde_adapters.pool import SPACING, Pool
 from horde_adapters.routes import Route, find_route
 from horde_adapters.settings import Settings
 from horde_adapters.ticker import Ticker
@@ -57,7 +58,7 @@ class Front:
         metrics: Metrics | None = None,
     ) -> None:
         self.settings = settings
-        self.admission = Admission(most=settings.most_requests)
+        self.admission = Admission(most=math.ceil(settings.most_requests / settings.workers))
         self.metrics = metrics or Metrics()
         self.horde = HordeClient(
             settings.horde_url,
@@ -88,7 +89,12 @@ class Front:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         async with trio.open_nursery() as nursery:
-            self.pool = Pool(self.horde, nursery, longest_age=self.settings.pool_age)
+            self.pool = Pool(
+                self.horde,
+                nursery,
+                longest_age=self.settings.pool_age,
+                spacing=SPACING * self.settings.workers,
+            )
             nursery.start_soon(self._ticker.run)
             nursery.start_soon(self.admission.keep_time)
             while (message := await receive())["type"] != "lifespan.shutdown":

@@ -192,14 +192,15 @@ async def _serve(options: argparse.Namespace) -> None:
         return
     deployment = configuration.deployment
     log.log_to_stderr(deployment.log_format, deployment.log_level)
-    start = partial(
-        run_front,
-        Address(deployment.host, deployment.port),
-        deployment.settings,
-        deployment.limits,
-        metrics_at=_metrics_address(deployment.metrics),
-    )
-    await _run_until_signal(start)
+    metrics_at = _metrics_address(deployment.metrics)
+    if deployment.settings.workers > 1:
+        from horde_adapters.workers import run_workers
+
+        await _run_until_signal(partial(run_workers, deployment, metrics_at=metrics_at))
+        return
+    address = Address(deployment.host, deployment.port)
+    settings, limits = deployment.settings, deployment.limits
+    await _run_until_signal(partial(run_front, address, settings, limits, metrics_at=metrics_at))
 
 
 def _metrics_address(place: str) -> Address | None:

@@ -27,7 +27,7 @@ LEFT = "left"
 HORDE_REFUSAL = "horde_refusal"
 """In place of a return code of the Horde's, which is the Horde's text."""
 
-_SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _CALL_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75)
 _REQUEST_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640)
 
@@ -116,7 +116,7 @@ class Metrics:
             multiprocess_mode="max",
         )
         self.build_info.labels(VERSION).set(1)
-        if _SHARED_FOLDER not in os.environ:
+        if SHARED_FOLDER not in os.environ:
             ProcessCollector(registry=registry)
 
     def answered(self, route: str, code: str | None) -> None:
@@ -140,7 +140,7 @@ class Metrics:
     def exposition(self) -> bytes:
         """All of it in Prometheus' text format."""
         registry = self._registry
-        if _SHARED_FOLDER in os.environ:
+        if SHARED_FOLDER in os.environ:
             registry = CollectorRegistry()
             multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)

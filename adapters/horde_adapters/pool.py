@@ -31,12 +31,20 @@ class _Read:
 
 
 class Pool:
-    """`longest_age` is in seconds."""
+    """`longest_age` is in seconds, as is `spacing`, the least time between many reads."""
 
-    def __init__(self, horde: HordeClient, nursery: trio.Nursery, *, longest_age: float) -> None:
+    def __init__(
+        self,
+        horde: HordeClient,
+        nursery: trio.Nursery,
+        *,
+        longest_age: float,
+        spacing: float = SPACING,
+    ) -> None:
         self._horde = horde
         self._nursery = nursery
         self._longest_age = longest_age
+        self._spacing = spacing
         self._view: PoolView | None = None
         self._read_at = -math.inf
         self._failed_at = -math.inf
@@ -96,6 +104,6 @@ class Pool:
 
     async def _take_turn(self) -> None:
         """Spaces reads, a few in a row excepted (the generic cell rate algorithm)."""
-        begin = max(trio.current_time(), self._due - SPACING * (BURST - 1))
-        self._due = max(begin, self._due) + SPACING
+        begin = max(trio.current_time(), self._due - self._spacing * (BURST - 1))
+        self._due = max(begin, self._due) + self._spacing
         await trio.sleep_until(begin)

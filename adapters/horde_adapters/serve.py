@@ -1,6 +1,6 @@
 """Starting and stopping a front, or any other of our apps, in this process."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -61,7 +61,7 @@ async def run_front(
 
     Raises CannotStart, PortTaken.
     """
-    await _require_horde(settings.horde_url)
+    await require_horde(settings.horde_url)
     metrics = Metrics()
     place = None
     async with AsyncExitStack() as stack:
@@ -90,14 +90,27 @@ async def serving(
     """Serves `app` as long as the block runs, and then until what is open has ended."""
     raise_descriptor_limit()
     listeners = await listen(address.host, address.port, limits)
+    async with serving_on(listeners, app, limits, drain):
+        yield f"http://{authority(listeners)}"
+
+
+@asynccontextmanager
+async def serving_on(
+    listeners: Sequence[trio.SocketListener],
+    app: App,
+    limits: Limits,
+    drain: Callable[[], Awaitable[None]],
+) -> AsyncIterator[None]:
+    """The same, on sockets that listen already."""
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(partial(serve, app, listeners, limits, stop=stop.wait, drain=drain))
-        yield f"http://{authority(listeners)}"
+        yield
         stop.set()
 
 
-async def _require_horde(url: str) -> None:
+async def require_horde(url: str) -> None:
+    """Raises CannotStart unless the Horde answers."""
     try:
         horde = HordeClient(url, agent="horde-oai-front")
         await horde.pool()

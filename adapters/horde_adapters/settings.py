@@ -41,6 +41,8 @@ class Settings:
     """Whose word on a client's address is taken."""
     address_header: Literal["x-forwarded-for", "forwarded"] = "x-forwarded-for"
     """Where they say it. Most proxies pass the other one on as a client sent it."""
+    workers: int = 1
+    """Processes that this front is one of: what is bounded for all of them is shared out."""
     serve_metrics: bool = True
     """Whether `/metrics` is a route of the front itself."""
 

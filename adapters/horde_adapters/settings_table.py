@@ -40,6 +40,13 @@ SECTIONS: Mapping[str, tuple[Setting, ...]] = {
             "After SIGTERM: how long open requests may go on, before each is cancelled and told.",
         ),
         Setting(
+            "workers",
+            integer(1, 64),
+            "settings.workers",
+            "Processes that serve the address together: one for each core. `most_requests` is for "
+            "all of them, and metrics are summed.",
+        ),
+        Setting(
             "playground", FLAG, "settings.playground", "Serve the chat page at `/` and its files."
         ),
     ),

@@ -46,6 +46,7 @@ class Server:
 
     def __init__(self, process: subprocess.Popen[str], line: str) -> None:
         self._process = process
+        self.pid = process.pid
         self.line = line
         parts = dict(part.split("=", 1) for part in line.split()[1:])
         self.front = parts.get("front", "")
