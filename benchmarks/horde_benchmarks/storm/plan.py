@@ -215,8 +215,19 @@ def _fault(random: Random, number: int, wordy: bool) -> FaultSpec:
         times=None if often else random.randint(1, 4),
         chance=random.choice((0.03, 0.2, 0.6)) if often else None,
         after=float(random.choice((0, 0, 1, 3))),
+        options=_options(random, where),
         name=f"fault-{number}",
     )
+
+
+def _options(random: Random, where: str) -> dict[str, float | bool]:
+    """Of calls: how long an answer is held back or a caller is to wait, whether they worked."""
+    kind = where.partition(".")[2]
+    if kind in ("slow", "rate_limited", "rate_limited_with_rc"):
+        return {"seconds": random.choice((1.0, 2.0, 7.0, 30.0))}
+    if kind in ("error_500", "html_502"):
+        return {"effect": random.random() < 0.5}
+    return {}
 
 
 _WORKER_FAULTS: Final = tuple(row.where for row in FAULTS.values() if row.side == "worker")

@@ -68,7 +68,8 @@ def _of_client(record: Record) -> Iterator[str]:
         happened.append((made.over_at, f"{made.name} is answered {said}"))
     for at, data in record.sent:
         happened.append((at, f"gets {_short(data)}"))
-    for when, what in sorted((at, what) for at, what in happened if at is not None):
+    told = [(at, what) for at, what in happened if at is not None]
+    for when, what in sorted(told, key=lambda pair: pair[0]):
         yield f"    {when:9.3f} {what}"
     for misdeed in record.misdeeds:
         yield f"    {misdeed}"

@@ -63,8 +63,12 @@ def _asked_to_wait(made: Made) -> float:
 
 
 def _told(record: Record) -> Iterator[tuple[str, str]]:
+    """The Horde's own Retry-After is passed on; one that the front computes is 1 to 60 s."""
     after = record.header(b"retry-after")
-    if after is not None and not 1 <= int(after) <= 60:
+    status = None if record.head is None else record.head.status
+    if status == 429:
+        asked = {made.answer.headers.get("retry-after") for made in record.calls if made.answer}
+        if after is None or after not in asked:
+            yield "a 429 keeps its Retry-After", str(after)
+    elif after is not None and not (after.isdigit() and 1 <= int(after) <= 60):
         yield "Retry-After of 1 to 60 s", after
-    if record.head is not None and record.head.status == 429 and after is None:
-        yield "a 429 keeps its Retry-After", "none"
