@@ -4,6 +4,7 @@ import re
 import signal
 import socket
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,12 +53,11 @@ def test_seed_and_scenario_file(tmp_path: Path) -> None:
         assert server.wait().status == 0
 
 
-def taken_port() -> str:
+@pytest.fixture
+def taken_port() -> Iterator[int]:
     """A port on which something listens already."""
-    return str(_HOLDER.getsockname()[1])
-
-
-_HOLDER = socket.create_server(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        yield holder.getsockname()[1]
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ _HOLDER = socket.create_server(("127.0.0.1", 0))
         (("serve", "--host", "no.such.host.invalid", *FREE, "--horde", "x"), "allowed is the URL"),
     ],
 )
-def test_what_cannot_start(arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_start(arguments: tuple[str, ...], said: str, taken_port: int) -> None:
     """One clear line on stderr, nothing on stdout, status 2."""
-    ended = run(*(argument.format(taken=taken_port()) for argument in arguments))
+    ended = run(*(argument.format(taken=taken_port) for argument in arguments))
     assert ended.status == 2
     assert ended.out == ""
     (line,) = ended.err.splitlines()
