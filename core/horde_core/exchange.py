@@ -171,11 +171,17 @@ class Exchange:
             return self._again_or_refused(found)
         self.receipt = found
         self.response.trace_id = found.id
+        self._let_go_of_the_submit()
         if self.state is State.ABANDONED:
             self._cancel()
         else:
             self._read()
         return "accepted"
+
+    def _let_go_of_the_submit(self) -> None:
+        """A submit with images is megabytes, and the job may run for minutes."""
+        del self._submission, self._quote
+        self.request = attrs.evolve(self.request, messages=())
 
     def _submit_lost(self, event: events.SubmitLost, _: float) -> str:
         return self._again_or_refused(self._submission.lost(opened=event.opened))

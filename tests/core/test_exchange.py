@@ -1,5 +1,6 @@
 """The life of a request before its reply: looking up, quoting, submitting, reading, leaving."""
 
+import gc
 import json
 from typing import Any
 
@@ -162,6 +163,19 @@ def test_the_first_status_is_read_at_once() -> None:
     effects = exchange.handle(events.SubmitAnswered(receipt()), 0.2)
     assert effects == [ReadStatus(REQUEST_ID, "")]
     assert exchange.response.trace_id == REQUEST_ID
+
+
+def test_an_accepted_submit_is_let_go_of() -> None:
+    """Nothing of an exchange holds the bodies or the messages while the job runs."""
+    submit, quote = bytes([1]) * 1000, bytes([2]) * 1000
+    exchange = Exchange(
+        a_request(), submit=submit, quote=quote, created=1, trace_id="t", timing=Timing()
+    )
+    looked_up(exchange, MODEL, fresh=False)
+    exchange.handle(events.SubmitAnswered(receipt()), 0.2)
+    held = gc.get_referrers(submit) + gc.get_referrers(quote)
+    assert not any(isinstance(holder, dict) and "state" in holder for holder in held)
+    assert exchange.request.messages == ()
 
 
 def test_a_connection_that_never_opened_holds_nothing() -> None:
