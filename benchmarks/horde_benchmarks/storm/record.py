@@ -44,6 +44,7 @@ class Record:
     """One client: what it was sent, what was done for it."""
 
     client: Client
+    came_at: float = 0.0
     request: ChatRequest | None = None
     refusal: Refusal | None = None
     """The refusal of a body that was never more than that."""
@@ -89,6 +90,8 @@ class Storm:
     """Whether it had to be stopped: something never ended."""
     horde_calls: int = 0
     link_faults: int = 0
+    late: float = 0.0
+    """Seconds by which things may be late because a real machine is."""
     initial: dict[str, int] = attrs.field(factory=dict)
     """Accounts' balances at the start, in millionths."""
 

@@ -94,6 +94,7 @@ class Driver:
     def arrive(self) -> None:
         """The client's request is there."""
         client, record = self.record.client, self.record
+        record.came_at = self._timeline.now
         try:
             request = read_request(read_body(client.body, None, cap=_CAP))
         except Refusal as refusal:

@@ -15,10 +15,11 @@ def error_of(record: Record) -> dict[str, Any] | None:
         return None
     if record.head.status != 200:
         return dict(orjson.loads(record.body)["error"])
-    last = record.sent[-1][1]
-    if not last.startswith(b'data: {"error":'):
+    # Within a chunk's own text the quotes would be escaped.
+    _, found, rest = record.body.rpartition(b'data: {"error":')
+    if not found:
         return None
-    return dict(orjson.loads(last.split(b"\n\n")[0].removeprefix(b"data: "))["error"])
+    return dict(orjson.loads(b'{"error":' + rest.partition(b"\n\n")[0])["error"])
 
 
 def outcome_of(record: Record) -> str:

@@ -6,7 +6,6 @@ from math import ceil, log2
 
 import orjson
 
-from horde_benchmarks.storm.event_stream import Event, Malformed, read_events
 from horde_benchmarks.storm.record import Finding, Record, Running, Storm
 from horde_benchmarks.storm.told import error_of
 from horde_simulator.ledger import Entry
@@ -91,11 +90,7 @@ def _told_kudos(record: Record) -> float | None:
         return None
     if not record.request.stream:
         return float(orjson.loads(record.body)["x_horde"]["kudos"])
-    try:
-        items = read_events(record.sent[-1][1])
-    except Malformed:  # which the third family tells
-        return None
-    for item in reversed(items):
-        if isinstance(item, Event) and '"x_horde":' in item.data:
-            return float(orjson.loads(item.data)["x_horde"]["kudos"])
+    for line in reversed(record.body.split(b"\n\n")):
+        if b'"x_horde":' in line:
+            return float(orjson.loads(line.removeprefix(b"data: "))["x_horde"]["kudos"])
     return None

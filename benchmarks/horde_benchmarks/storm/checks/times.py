@@ -26,12 +26,12 @@ def check(storm: Storm) -> Iterator[Finding]:
 def _faults(storm: Storm, record: Record) -> Iterator[tuple[str, str]]:
     if record.request is None or record.misdeeds:
         return
-    timing, began = storm.timing, record.client.at
+    timing, began = storm.timing, record.came_at
     budget = timing.stream_budget if record.request.stream else timing.whole_budget
     until = record.complete_at if record.left_at is None else record.left_at
     if until is not None:
         spent = until - began - storm.stalled(began, until)
-        if spent > budget + _SLACK:
+        if spent > budget + _SLACK + storm.late:
             yield "an end within the budget", f"{spent:.3f} s of {budget:g} s"
     yield from _too_early(storm, record, budget)
     if record.ended_at is None:
@@ -39,7 +39,7 @@ def _faults(storm: Storm, record: Record) -> Iterator[tuple[str, str]]:
         return
     tail = 2 * LONGEST["submit"] + timing.cancel_tries * (LONGEST["cancel"] + LONGEST_PAUSE)
     spent = record.ended_at - began - storm.stalled(began, record.ended_at)
-    if spent > budget + tail:
+    if spent > budget + tail + storm.late:
         yield "nothing lingers", f"{spent:.1f} s after its arrival"
 
 
@@ -49,8 +49,8 @@ def _too_early(storm: Storm, record: Record, budget: float) -> Iterator[tuple[st
         return
     outcome, now = outcome_of(record), record.complete_at
     read = [(made, status) for made in record.calls if (status := _status(made)) is not None]
-    if outcome == "horde_timeout" and now - record.client.at < budget - _SLACK:
-        yield "patience", f"a timeout after {now - record.client.at:.3f} s of {budget:g} s"
+    if outcome == "horde_timeout" and now - record.came_at < budget - _SLACK:
+        yield "patience", f"a timeout after {now - record.came_at:.3f} s of {budget:g} s"
     if outcome == "horde_status_lost":
         since = read[-1][0].over_at if read else record.known_at
         if since is not None and now - since < storm.timing.read_failure_limit - _SLACK:
