@@ -1,47 +1,15 @@
 """Another project's tests, with our wheel in an environment of their own (the tutorial's)."""
 
-import os
-import subprocess
 import sys
 import venv
 from pathlib import Path
 
 import pytest
 
+from deployment.environments import pip, run
 from docs.pages import ROOT, blocks, write_files
 
 PAGE = "docs/tutorial/test-your-own-client.md"
-# What pip says when the index can't be reached, as opposed to a package that is wrong.
-UNREACHABLE = (
-    "No matching distribution found",
-    "Failed to establish a new connection",
-    "Temporary failure in name resolution",
-    "Max retries exceeded",
-)
-
-
-def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A command with nothing of this run's environment that Python or pytest would look at."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PYTHON", "PYTEST", "COV", "VIRTUAL_ENV"))
-    }
-    return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=kept,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def pip(python: Path | str, *arguments: str | Path, cwd: Path) -> None:
-    done = run(python, "-m", "pip", "-q", "--disable-pip-version-check", *arguments, cwd=cwd)
-    if done.returncode and any(sign in done.stderr for sign in UNREACHABLE):
-        pytest.skip("pip can't reach a package index")
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
