@@ -175,6 +175,8 @@ class Front:
     async def _models(self, model: str | None) -> dict[str, Any]:
         try:
             view = await self.pool.view()
+            if model is not None and ":" not in model and model not in view.online:
+                view = await self.pool.view(fresh=True)  # a cached "no" is never final
         except Lost as lost:
             raise refuse(
                 "horde_unreachable", "The AI Horde can't be reached at the moment."
