@@ -127,6 +127,12 @@ class FrontProcess:
         samples = re.findall(rf"^horde_front_{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
         return sum(map(float, samples))
 
+    def sample(self, name: str) -> float:
+        """One sample, by its name and labels as they are exposed; 0 when there is none."""
+        text = httpx.get(f"http://127.0.0.1:{self.port}/metrics", timeout=LONGEST).text
+        found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
     def log(self) -> list[dict[str, Any]]:
         """Its log lines."""
         return [orjson.loads(line) for line in self._log.read_bytes().splitlines()]
@@ -173,9 +179,9 @@ class Nginx:
 
     def reload(self) -> None:
         """Takes its file anew; open requests go on with the old worker."""
-        before = self._workers()
+        before = self.workers()
         self._process.send_signal(signal.SIGHUP)
-        wait_for(lambda: bool(self._workers() - before), "nginx's reload")
+        wait_for(lambda: bool(self.workers() - before), "nginx's reload")
         # What the old worker has accepted by now is with a front within a moment.
         time.sleep(0.5)
 
@@ -200,7 +206,8 @@ class Nginx:
         with socket.socket() as tried:
             return tried.connect_ex(("127.0.0.1", self.port)) == 0
 
-    def _workers(self) -> set[str]:
+    def workers(self) -> set[str]:
+        """The ids of its worker processes."""
         path = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
         return set(path.read_text().split())
 

@@ -26,11 +26,11 @@ class Chat:
     status: int = 0
     head: bytes = b""
     body: bytes = b""
-    took: float = 0.0
+    first_byte: float = math.inf
+    """Seconds from its asking, in the last try."""
 
     async def run(self, port: int) -> None:
         """Asks, reads to the end, comes again after a refusal that allows it."""
-        began = trio.current_time()
         while True:
             with trio.move_on_after(self.leave_after):
                 await self._ask(port)
@@ -40,7 +40,6 @@ class Chat:
                 break
             self.retries -= 1
             await trio.sleep(float(self.header("retry-after") or 1))
-        self.took = trio.current_time() - began
 
     def header(self, name: str) -> str | None:
         """A header of the answer."""
@@ -97,12 +96,17 @@ class Chat:
 
     async def _read(self, connection: trio.SocketStream) -> None:
         reader = _Reader()
+        began = trio.current_time()
         try:
             while not reader.is_whole and (data := await connection.receive_some(65536)):
+                if not self.head:
+                    self.first_byte = trio.current_time() - began
                 reader.take(data)
-                self.head, self.body, self.status = reader.head, reader.body, reader.status
+                self.head, self.status = reader.head, reader.status
         except trio.BrokenResourceError:
             pass
+        finally:
+            self.body = reader.body
         self.ending = "whole" if reader.is_whole else "cut"
 
 
