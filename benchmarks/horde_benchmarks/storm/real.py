@@ -30,15 +30,18 @@ from horde_core.errors import Refusal
 from horde_core.events import SendHead
 from horde_core.request import read_request
 
-RATE: Final = 25.0
+RATE: Final = 20.0
 """Virtual seconds a second. Faster, and a busy machine is late by more than calls may wait."""
+DRAIN_RATE: Final = 1.0
+"""The last moment of a process is 0.6 s, which no machine keeps when it is a fraction of that."""
+LATEST_DRAIN: Final = 6.0
 MOST_CLIENTS: Final = 16
 LONGEST_BUDGET: Final = 45.0
 DRAIN_GRACE: Final = 3.0
-CONNECTING: Final = 2.0
+CONNECTING: Final = 1.0
 """Virtual seconds before a drain from which on nobody comes any more: a connection takes time."""
-LATE: Final = 60.0
-"""Virtual seconds (2.4 real ones) by which a busy machine may be late at anything."""
+LATE: Final = 100.0
+"""Virtual seconds (5 real ones) by which a busy machine may be late at anything."""
 _FETCHED: Final = b"pictures.example"
 """A picture that the Horde would have to fetch from a network that isn't there."""
 
@@ -50,7 +53,8 @@ def real_plan_of(plan: Plan) -> Plan:
         stream_budget=min(plan.timing.stream_budget, LONGEST_BUDGET),
         whole_budget=min(plan.timing.whole_budget, LONGEST_BUDGET),
     )
-    last = math.inf if plan.drain_at is None else plan.drain_at - CONNECTING
+    drain_at = None if plan.drain_at is None else min(plan.drain_at, LATEST_DRAIN)
+    last = math.inf if drain_at is None else drain_at - CONNECTING
     clients = [
         client for client in plan.clients if _FETCHED not in client.body and client.at < last
     ]
@@ -60,13 +64,15 @@ def real_plan_of(plan: Plan) -> Plan:
         clients=tuple(clients[:MOST_CLIENTS]),
         timing=timing,
         stalls=(),
+        drain_at=drain_at,
     )
 
 
 def real_result_of(plan: Plan) -> Result:
     """Runs a plan over the whole stack and checks it."""
     plan = real_plan_of(plan)
-    clock = trio.testing.MockClock(rate=RATE, autojump_threshold=math.inf)
+    rate = RATE if plan.drain_at is None else DRAIN_RATE
+    clock = trio.testing.MockClock(rate=rate, autojump_threshold=math.inf)
     storm: Storm = trio.run(_run, plan, clock=clock)
     return summed(storm, check(storm))
 
