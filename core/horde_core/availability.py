@@ -1,11 +1,58 @@
-"""What a status read says about ever being served, and the refusal it leads to (contract: status).
+"""Whether a request can ever be served, as the pool and the status tell, and the refusal if not.
 
 `done` and `faulted` count most, then `processing`, then what the pool lacks, then `is_possible`.
 """
 
 from horde_core.chat import ChatRequest
 from horde_core.errors import Refusal, refuse
+from horde_core.faults import no_such_model
+from horde_core.horde_errors import model_param
 from horde_core.native import ExceededLimit, Status
+from horde_core.workers import PoolView
+
+
+def unserved(request: ChatRequest, view: PoolView) -> Refusal | None:
+    """Before the submit: every id has to exist, and one of them to be served now."""
+    for index, model in enumerate(request.models):
+        if not view.knows(model):
+            return no_such_model(model, model_param(request, index))
+    if not any(model in view.online for model in request.models):
+        return no_model_online(request)
+    return None
+
+
+class Outlook:
+    """What the statuses of one job have told so far. `grace` is in seconds."""
+
+    def __init__(self, grace: float) -> None:
+        self._grace = grace
+        self._ineligible_since: float | None = None
+        self._is_first_read = True
+
+    def refusal(
+        self, request: ChatRequest, status: Status, now: float, *, budget_left: float
+    ) -> Refusal | None:
+        """Takes the status read at `now`: the refusal of a job without prospects, or None."""
+        is_first, self._is_first_read = self._is_first_read, False
+        refusal = lacking(request, status)
+        if refusal is not None:
+            return refusal
+        if not is_ineligible(status):
+            self._ineligible_since = None
+        elif self._ineligible_since is None:
+            self._ineligible_since = now
+        elif now - self._ineligible_since >= self._grace:
+            return no_eligible_worker(
+                request, f"No online worker could serve it for {self._grace:g} s."
+            )
+        if (
+            is_first
+            and request.horde.availability_mode == "fail_fast"
+            and status.processing == 0
+            and status.wait_time > budget_left
+        ):
+            return queue_unavailable(status, budget_left)
+        return None
 
 
 def lacking(request: ChatRequest, status: Status) -> Refusal | None:

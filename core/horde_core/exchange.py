@@ -12,19 +12,12 @@ from typing import Any
 import attrs
 
 from horde_core import endings, events
-from horde_core.availability import (
-    is_ineligible,
-    lacking,
-    no_eligible_worker,
-    no_model_online,
-    queue_unavailable,
-)
+from horde_core.availability import Outlook, unserved
 from horde_core.cancellation import Cancellation
 from horde_core.chat import ChatRequest
 from horde_core.errors import Refusal
 from horde_core.events import Effect, Quote, ReadPool, ReadStatus, Submit
-from horde_core.faults import no_such_model
-from horde_core.horde_errors import faulted, model_param, refused_submit
+from horde_core.horde_errors import faulted, refused_submit
 from horde_core.lifecycle import TABLE, State, WrongEvent, next_state
 from horde_core.native import (
     Receipt,
@@ -36,10 +29,9 @@ from horde_core.native import (
 from horde_core.polling import NEVER, Polling
 from horde_core.relay import Diverged, Relay
 from horde_core.reply import read_reply
-from horde_core.response import Response
+from horde_core.response import Phase, Response
 from horde_core.submission import Submission
 from horde_core.timing import Timing
-from horde_core.workers import PoolView
 
 
 class Exchange:
@@ -76,8 +68,9 @@ class Exchange:
         self._polling = Polling(timing)
         self._budget = timing.stream_budget if request.stream else timing.whole_budget
         self._deadline = NEVER
-        self._ineligible_since: float | None = None
-        self._is_first_read = True
+        self._outlook = Outlook(timing.grace)
+        self._withheld: Refusal | None = None
+        """What the client is told once the Horde has answered the job's cancelling."""
         self._quiet_until = NEVER
         """When a stream has been silent for so long that a keepalive is due."""
         self._effects: list[Effect] = []
@@ -112,9 +105,7 @@ class Exchange:
             return min(soonest, self._polling.next_read) if state is State.WAITING else soonest
         if state is State.CANCELLING:
             return self._cancellation.next_try
-        if state in (State.LOOKING_UP, State.QUOTING, State.SUBMITTING):
-            return self._deadline
-        return NEVER
+        return self._deadline if state in _WITHOUT_RECEIPT else NEVER
 
     # Before the submit ------------------------------------------------------------------------
 
@@ -124,7 +115,7 @@ class Exchange:
         return "admitted"
 
     def _pool_read(self, event: events.PoolRead, _: float) -> str:
-        refusal = self._unserved(event.view)
+        refusal = unserved(self.request, event.view)
         if refusal is not None:
             if event.fresh:
                 return self._refuse(refusal)
@@ -135,14 +126,6 @@ class Exchange:
             return "capped"
         self._effects.append(self._submission.send())
         return "served"
-
-    def _unserved(self, view: PoolView) -> Refusal | None:
-        for index, model in enumerate(self.request.models):
-            if not view.knows(model):
-                return no_such_model(model, model_param(self.request, index))
-        if not any(model in view.online for model in self.request.models):
-            return no_model_online(self.request)
-        return None
 
     def _horde_is_down(self, _: events.Event, __: float) -> str:
         return self._refuse(endings.horde_unreachable())
@@ -210,11 +193,14 @@ class Exchange:
             return self._unread(now, answer.retry_after() if answer.status in (429, 503) else None)
         self.status = status
         if status.faulted or status.cancelled:
-            self._refuse(self._fault(status))
+            assert self.receipt is not None
+            cancelled = not status.faulted
+            self._refuse(faulted(self.receipt.id, status.last_refusal, cancelled=cancelled))
             return "finished"
-        refusal = self._unservable(status, now)
+        budget_left = self._deadline - now
+        refusal = self._outlook.refusal(self.request, status, now, budget_left=budget_left)
         if refusal is not None:
-            return self._refuse_and_cancel(refusal)
+            return self._cancel_and_refuse(refusal)
         return self._alive(event, status, now)
 
     def _done(self, status: Status) -> str:
@@ -233,38 +219,10 @@ class Exchange:
         self._effects += self.response.finish(reply, rest)
         return "finished"
 
-    def _fault(self, status: Status) -> Refusal:
-        assert self.receipt is not None
-        return faulted(self.receipt.id, status.last_refusal, cancelled=not status.faulted)
-
-    def _unservable(self, status: Status, now: float) -> Refusal | None:
-        refusal = lacking(self.request, status)
-        if refusal is not None:
-            return refusal
-        if not is_ineligible(status):
-            self._ineligible_since = None
-        elif self._ineligible_since is None:
-            self._ineligible_since = now
-        elif now - self._ineligible_since >= self._timing.grace:
-            return no_eligible_worker(
-                self.request, f"No online worker could serve it for {self._timing.grace:g} s."
-            )
-        budget_left = self._deadline - now
-        if (
-            self._is_first_read
-            and self.request.horde.availability_mode == "fail_fast"
-            and status.processing == 0
-            and status.wait_time > budget_left
-        ):
-            return queue_unavailable(status, budget_left)
-        return None
-
     def _alive(self, event: events.StatusAnswered, status: Status, now: float) -> str:
-        if self._is_first_read:
-            self._is_first_read = False
-            if self.request.stream:
-                self._effects += self.response.open(status)
-                self._quiet_until = now + self._timing.keepalive_interval
+        if self.request.stream and self.response.phase is Phase.UNOPENED:
+            self._effects += self.response.open(status)
+            self._quiet_until = now + self._timing.keepalive_interval
         if self.request.is_live:
             # Also without a post: that the reply starts over is told before its first words.
             try:
@@ -351,9 +309,11 @@ class Exchange:
         self._effects.append(self._cancellation.send(self.receipt.id))
 
     def _cancel_answered(self, event: events.CancelAnswered, now: float) -> str:
+        self._tell_withheld()
         return "again" if self._cancellation.answered(event.answer, now) else "cancelled"
 
     def _cancel_lost(self, _: events.CancelLost, now: float) -> str:
+        self._tell_withheld()
         return "again" if self._cancellation.failed(now) else "given up"
 
     def _time_to_cancel(self, _: events.TimePassed, now: float) -> str:
@@ -361,6 +321,14 @@ class Exchange:
             return "in time"
         self._cancel()
         return "again"
+
+    def _left_too_late(self, _: events.ClientGone, __: float) -> str:
+        self.response.abandon()
+        return "ignored"
+
+    def _drained_too_late(self, _: events.Draining, __: float) -> str:
+        self._tell_withheld()
+        return "ignored"
 
     def _ignored(self, _: events.Event, __: float) -> str:
         return "ignored"
@@ -379,10 +347,23 @@ class Exchange:
         self._cancel()
         return "refused"
 
+    def _cancel_and_refuse(self, refusal: Refusal) -> str:
+        """The job goes first (contract section 9, step 5); an open stream waits for nothing."""
+        if self.response.phase is Phase.OPEN:
+            return self._refuse_and_cancel(refusal)
+        self._cancel()
+        self._withheld = refusal
+        return "refused"
+
+    def _tell_withheld(self) -> None:
+        refusal, self._withheld = self._withheld, None
+        if refusal is not None:
+            self._refuse(refusal)
+
 
 Handler = Callable[[Exchange, Any, float], str]
 
-_BEFORE_SUBMIT: Sequence[State] = (State.LOOKING_UP, State.QUOTING)
+_WITHOUT_RECEIPT: Sequence[State] = (State.LOOKING_UP, State.QUOTING, State.SUBMITTING)
 
 _HANDLERS: dict[tuple[State, type[events.Event]], Handler] = {
     (State.NEW, events.Arrived): Exchange._arrived,
@@ -390,14 +371,11 @@ _HANDLERS: dict[tuple[State, type[events.Event]], Handler] = {
     (State.LOOKING_UP, events.PoolLost): Exchange._horde_is_down,
     (State.QUOTING, events.QuoteAnswered): Exchange._quoted,
     (State.QUOTING, events.QuoteLost): Exchange._horde_is_down,
-    **{(state, events.TimePassed): Exchange._time_before_submit for state in _BEFORE_SUBMIT},
-    **{(state, events.ClientGone): Exchange._left_before_submit for state in _BEFORE_SUBMIT},
-    **{(state, events.Draining): Exchange._drained_before_submit for state in _BEFORE_SUBMIT},
+    **{(state, events.TimePassed): Exchange._time_before_submit for state in _WITHOUT_RECEIPT},
+    **{(state, events.ClientGone): Exchange._left_before_submit for state in _WITHOUT_RECEIPT},
+    **{(state, events.Draining): Exchange._drained_before_submit for state in _WITHOUT_RECEIPT},
     (State.SUBMITTING, events.SubmitAnswered): Exchange._submit_answered,
     (State.SUBMITTING, events.SubmitLost): Exchange._submit_lost,
-    (State.SUBMITTING, events.TimePassed): Exchange._time_before_submit,
-    (State.SUBMITTING, events.ClientGone): Exchange._left_before_submit,
-    (State.SUBMITTING, events.Draining): Exchange._drained_before_submit,
     (State.ABANDONED, events.SubmitAnswered): Exchange._submit_answered,
     (State.ABANDONED, events.SubmitLost): Exchange._submit_lost,
     (State.READING, events.StatusAnswered): Exchange._status_answered,
@@ -411,10 +389,12 @@ _HANDLERS: dict[tuple[State, type[events.Event]], Handler] = {
     (State.CANCELLING, events.CancelAnswered): Exchange._cancel_answered,
     (State.CANCELLING, events.CancelLost): Exchange._cancel_lost,
     (State.CANCELLING, events.TimePassed): Exchange._time_to_cancel,
+    (State.CANCELLING, events.ClientGone): Exchange._left_too_late,
+    (State.CANCELLING, events.Draining): Exchange._drained_too_late,
 }
-_HANDLERS |= {
+_HANDLERS = {
     (state, event): Exchange._ignored
     for state, row in TABLE.items()
     for event, outcomes in row.items()
     if "ignored" in outcomes
-}
+} | _HANDLERS

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.horde_bodies import MODEL, answer, receipt, status, view
+from core.horde_bodies import MODEL, REQUEST_ID, answer, receipt, status, view
 from horde_core import events
 from horde_core.chat import ChatRequest, HordeOptions, Message
 from horde_core.events import Effect, SendBytes, SendHead
@@ -121,6 +121,13 @@ def an_event(kind: type[events.Event]) -> events.Event:
         events.CancelAnswered: events.CancelAnswered(answer({})),
     }
     return made[kind]
+
+
+def told(exchange: Exchange, effects: Sequence[Effect], now: float) -> list[Effect]:
+    """What the client is told at `now`, when the job has been deleted."""
+    assert effects == [events.Cancel(REQUEST_ID)]
+    assert exchange.state is State.CANCELLING
+    return exchange.handle(events.CancelAnswered(answer({})), now)
 
 
 def sent(effects: Sequence[Effect]) -> bytes:

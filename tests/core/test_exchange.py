@@ -17,6 +17,7 @@ from core.following import (
     new_exchange,
     read,
     sent,
+    told,
 )
 from core.horde_bodies import MODEL, REQUEST_ID, answer, done, pool, receipt, status, view
 from horde_core import events
@@ -291,17 +292,45 @@ FIRST_READS = [
 def test_a_refusal_at_the_first_read_is_an_http_error(
     body: dict[str, Any], status_: int, code: str, param: str | None
 ) -> None:
-    """Also for a stream; the job is cancelled and the client told not to retry by itself."""
-    exchange = new_exchange(STREAM)
-    looked_up(exchange, MODEL, fresh=False)
-    exchange.handle(events.SubmitAnswered(receipt()), 0.0)
-    effects = exchange.handle(events.StatusAnswered(answer(body)), 0.0)
+    """Also for a stream; the job is cancelled first, the client told not to retry by itself."""
+    exchange = refused_at_the_first_read(body)
+    effects = exchange.handle(events.CancelAnswered(answer({})), 0.2)
     assert (head(effects).status, error(effects)["code"]) == (status_, code)
     assert error(effects)["param"] == param
     assert error(effects)["metadata"]["request_id"] == REQUEST_ID
     assert headers(effects)["x-should-retry"] == "false"
-    assert effects[-1] == Cancel(REQUEST_ID)
+    assert exchange.ended
+
+
+def refused_at_the_first_read(body: dict[str, Any]) -> Exchange:
+    """A stream whose job is being deleted, before its client is told anything."""
+    exchange = new_exchange(STREAM)
+    looked_up(exchange, MODEL, fresh=False)
+    exchange.handle(events.SubmitAnswered(receipt()), 0.0)
+    effects = exchange.handle(events.StatusAnswered(answer(body)), 0.0)
+    assert effects == [Cancel(REQUEST_ID)]
     assert exchange.state is State.CANCELLING
+    return exchange
+
+
+@pytest.mark.parametrize("event", [events.CancelLost(), events.Draining()])
+def test_a_refusal_waits_for_one_answer_at_most(event: events.Event) -> None:
+    """A Horde that fails at the cancel holds the client up no longer, nor does the end."""
+    exchange = refused_at_the_first_read(FIRST_READS[0][0])
+    effects = exchange.handle(event, 1.0)
+    assert (head(effects).status, error(effects)["code"]) == (503, "no_eligible_worker")
+    assert exchange.state is State.CANCELLING
+    exchange.handle(events.CancelLost(), 1.1)
+    exchange.handle(events.TimePassed(), exchange.wake_at)
+    assert exchange.handle(events.CancelAnswered(answer({})), 9.0) == []
+
+
+def test_who_leaves_before_being_told_is_told_nothing() -> None:
+    """The cancel is on its way already."""
+    exchange = refused_at_the_first_read(FIRST_READS[0][0])
+    assert exchange.handle(events.ClientGone(), 0.1) == []
+    assert exchange.handle(events.CancelAnswered(answer({})), 0.2) == []
+    assert exchange.ended
 
 
 def test_queue_unavailable_states_the_pool() -> None:
@@ -309,7 +338,8 @@ def test_queue_unavailable_states_the_pool() -> None:
     exchange = new_exchange(a_request())
     looked_up(exchange, MODEL, fresh=False)
     exchange.handle(events.SubmitAnswered(receipt()), 10.0)
-    effects = exchange.handle(events.StatusAnswered(answer(status(wait_time=900))), 10.0)
+    cancel = exchange.handle(events.StatusAnswered(answer(status(wait_time=900))), 10.0)
+    effects = told(exchange, cancel, 10.1)
     assert error(effects)["metadata"] == {
         "request_id": REQUEST_ID,
         "eligible_worker_threads": 2,
@@ -366,7 +396,8 @@ def test_an_eligible_worker_ends_the_grace() -> None:
     read(exchange, 20.0, is_possible=False)
     read(exchange, 34.0, is_possible=False)
     assert exchange.state is State.WAITING
-    assert error(read(exchange, 35.2, is_possible=False))["code"] == "no_eligible_worker"
+    effects = told(exchange, read(exchange, 35.2, is_possible=False), 35.3)
+    assert error(effects)["code"] == "no_eligible_worker"
 
 
 def test_reads_keep_the_hordes_pace() -> None:

@@ -1,6 +1,6 @@
 """The front, broken in one place each: every check of the storm has to find what it is there for.
 
-    python -m storm.mutants 200     # in how many of the first 200 seeds each is caught
+python -m storm.mutants 200     # in how many of the first 200 seeds each is caught
 """
 
 import sys
@@ -14,7 +14,8 @@ import pytest
 from horde_benchmarks.storm.checks import check
 from horde_benchmarks.storm.plan import plan_of
 from horde_benchmarks.storm.run import run
-from horde_core import endings, events, exchange, relay, response
+from horde_core import endings, events, exchange, relay, response, sse
+from horde_core.availability import Outlook
 from horde_core.cancellation import Cancellation
 from horde_core.errors import refuse
 from horde_core.events import Submit
@@ -23,6 +24,7 @@ from horde_core.lifecycle import TABLE, State
 from horde_core.native import HordeAnswer
 from horde_core.polling import NEVER, Polling
 from horde_core.relay import Piece, Relay
+from horde_core.reply import read_reply
 from horde_core.response import Response
 from horde_core.sse import Chunks
 from horde_core.submission import Submission
@@ -99,7 +101,7 @@ def nothing_told_at_the_end(patch: Patch) -> None:
     patch.setattr(Exchange, "_fault", lambda self, status: None)
     told = Exchange._refuse
     patch.setattr(
-        Exchange, "_refuse", lambda self, refusal: refusal and told(self, refusal) or "refused"
+        Exchange, "_refuse", lambda self, refusal: told(self, refusal) if refusal else "refused"
     )
 
 
@@ -122,6 +124,7 @@ def submit_forgotten_on_leave(patch: Patch) -> None:
 
 def no_cancel_on_timeout(patch: Patch) -> None:
     patch.setattr(Exchange, "_refuse_and_cancel", Exchange._refuse)
+    patch.setattr(Exchange, "_cancel_and_refuse", Exchange._refuse)
     for row in (TABLE[State.READING], TABLE[State.WAITING]):
         for event, outcomes in tuple(row.items()):
             ended = {
@@ -179,7 +182,7 @@ def clusters_cut(patch: Patch) -> None:
 def no_done_after_an_error(patch: Patch) -> None:
     def told(self: Response, refusal: Any) -> list[events.Effect]:
         self.phase = response.Phase.COMPLETE
-        return [events.SendBytes(response.sse.event(refusal.envelope()), last=True)]
+        return [events.SendBytes(sse.event(refusal.envelope()), last=True)]
 
     before = Response.refuse
     patch.setattr(
@@ -196,7 +199,7 @@ def role_in_every_chunk(patch: Patch) -> None:
 
 
 def raw_line_separators(patch: Patch) -> None:
-    patch.setattr(response.sse, "on_one_line", lambda encoded: encoded)
+    patch.setattr(sse, "on_one_line", lambda encoded: encoded)
 
 
 def no_head_for_a_quick_reply(patch: Patch) -> None:
@@ -215,12 +218,14 @@ def no_head_for_a_quick_reply(patch: Patch) -> None:
 
 def one_keepalive_only(patch: Patch) -> None:
     keepalive = Response.keepalive
+    kept_alive: set[Response] = set()
 
     def once(self: Response, status: Any) -> list[events.Effect]:
-        again, self.was_kept_alive = getattr(self, "was_kept_alive", False), True
+        again = self in kept_alive
+        kept_alive.add(self)
         return [] if again else keepalive(self, status)
 
-    patch.setattr(Response, "keepalive", once, raising=False)
+    patch.setattr(Response, "keepalive", once)
 
 
 def usage_missing(patch: Patch) -> None:
@@ -234,7 +239,9 @@ def cancel_charges_nothing(patch: Patch) -> None:
 def worker_unpaid(patch: Patch) -> None:
     charge = Ledger.charge
 
-    def unpaid(self: Ledger, at: Any, request: Any, kind: Any, debtor: Any, creditor: Any = None, **of: Any) -> int:
+    def unpaid(
+        self: Ledger, at: Any, request: Any, kind: Any, debtor: Any, creditor: Any = None, **of: Any
+    ) -> int:
         before = creditor.balance if creditor is not None else 0
         credited = charge(self, at, request, kind, debtor, creditor, **of)
         if creditor is not None:
@@ -245,7 +252,7 @@ def worker_unpaid(patch: Patch) -> None:
 
 
 def wrong_kudos_told(patch: Patch) -> None:
-    read = exchange.read_reply
+    read = read_reply
 
     def cheaper(*args: Any, **named: Any) -> Any:
         reply = read(*args, **named)
@@ -276,13 +283,13 @@ def budget_forgotten(patch: Patch) -> None:
 
 
 def no_grace(patch: Patch) -> None:
-    unservable = Exchange._unservable
+    refusal = Outlook.refusal
 
-    def impatient(self: Exchange, status: Any, now: float) -> Any:
+    def impatient(self: Outlook, request: Any, status: Any, now: float, **rest: Any) -> Any:
         self._ineligible_since = now - 1000.0
-        return unservable(self, status, now)
+        return refusal(self, request, status, now, **rest)
 
-    patch.setattr(Exchange, "_unservable", impatient)
+    patch.setattr(Outlook, "refusal", impatient)
 
 
 def reads_given_up_at_once(patch: Patch) -> None:
