@@ -26,7 +26,7 @@ class ChatPage:
         self.page.goto(url)
         if base_url is not None:
             self.fill("base_url", base_url)
-        expect(self.page.locator("#model option").first).to_be_attached()
+        expect(self.page.locator("#model option").nth(1)).to_be_attached()
         return self
 
     def choose(self, model: str) -> None:
@@ -79,8 +79,9 @@ class ChatPage:
 
     def say(self, text: str) -> Locator:
         """Sends a message and waits for the turn's end; the last reply."""
+        turns = self.page.locator(".user").count()
         self.ask(text)
-        expect(self.page.locator("#stop")).to_be_visible()
+        expect(self.page.locator(".user")).to_have_count(turns + 1)  # the reply is under way then
         return self.answered()
 
     @property

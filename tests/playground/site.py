@@ -1,4 +1,4 @@
-"""A front with its page on a simulated Horde, and other places of the web, for a browser to visit."""
+"""A front with its page on a simulated Horde, and other places for a browser to visit."""
 
 import subprocess
 import sys
@@ -56,7 +56,7 @@ def running_site(
             yield Site(horde, front)
 
 
-def scripted(*rules: Mapping[str, Any], **profile: Any) -> dict[str, Any]:
+def scripted(*rules: Mapping[str, object], **profile: Any) -> dict[str, Any]:
     """A worker for the model `OFFLINE` that says what a test wants it to say."""
     return {
         "name": "Scribe",

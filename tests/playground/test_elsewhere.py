@@ -68,7 +68,7 @@ def shown_request(chat: ChatPage, site: Site) -> tuple[str, str]:
     chat.fill("api_key", "rich-key")
     chat.fill("max_tokens", "64")
     chat.fill("temperature", "0.5")
-    chat.fill("system", "It's \"brief\", $HOME and `all`.")
+    chat.fill("system", 'It\'s "brief", $HOME and `all`.')
     chat.check("horde.trusted_workers")
     chat.offer_tool("roll_dice")
     chat.say("Why's the sky blue?")

@@ -1,4 +1,4 @@
-"""What a worker sends is a stranger's text: nothing of it may run, load or look like the page's own."""
+"""What a worker sends is a stranger's text: nothing of it may run or load."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright isn't installed: the extra `browser`")
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import FilePayload, Route, expect
 
 from playground.chat_page import ChatPage
 from playground.site import OFFLINE, PLAIN, Site, running_site, scripted
@@ -34,7 +34,7 @@ HOSTILE = [
     "![y](data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+)",
     f"```html\n<script>{RUN}</script>\n```",
     f'```"><img src=x onerror={RUN}>\ncode\n```',
-    f"<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror='{RUN}'&gt;\">",
+    f"<math><mtext><table><mglyph><style><!--</style><img title=x onerror='{RUN}'>",
     f"| <img src=x onerror={RUN}> |\n|---|\n| [a](javascript:{RUN}) |",
     f"[ref]\n\n[ref]: javascript:{RUN}",
     '<p id="send" class="primary">Send</p><div id="conversation"></div>',
@@ -107,14 +107,16 @@ def test_hostile_markdown_cannot_run(way: str, chat: ChatPage, foreign: list[str
 def test_each_hostile_piece_alone(chat: ChatPage, foreign: list[str]) -> None:
     """Each piece as a reply of its own: none depends on what stands before it."""
     rules = [{"match": f"^go {at}$", "text": text} for at, text in enumerate(HOSTILE)]
-    with running_site(workers=[scripted(*rules, tokens_per_second=2000, progress_interval=0.1)]) as s:
+    with running_site(
+        workers=[scripted(*rules, tokens_per_second=2000, progress_interval=0.1)]
+    ) as s:
         chat.open(s.page_url)
         chat.choose(OFFLINE)
         whole = {"format": "horde-chat-conversation", "version": 1}
         replies = [{"role": "assistant", "content": text} for text in HOSTILE]
         asked = [{"role": "user", "content": text} for text in HOSTILE]
         turns = [turn for pair in zip(asked, replies, strict=True) for turn in pair]
-        file = {
+        file: FilePayload = {
             "name": "a.json",
             "mimeType": "application/json",
             "buffer": json.dumps({**whole, "messages": turns}).encode(),
@@ -128,7 +130,7 @@ def test_each_hostile_piece_alone(chat: ChatPage, foreign: list[str]) -> None:
 def test_hostile_reasoning_calls_and_results(chat: ChatPage, foreign: list[str]) -> None:
     """What is shown beside the reply is text as well."""
     bad = HOSTILE[1]
-    rules = [
+    rules: list[dict[str, object]] = [
         {"match": "^Error", "text": "Done."},
         {
             "match": ".",

@@ -47,7 +47,7 @@ def test_mcp_tools_map_one_to_one(chat: ChatPage) -> None:
 
 def test_user_is_asked_before_a_servers_tool_runs(chat: ChatPage) -> None:
     """Declined, the call isn't made and the model is told; allowed, the tool's failure is told."""
-    rules = [
+    rules: list[dict[str, object]] = [
         {"match": "declined", "text": "As you wish."},
         {"match": "stuck", "text": "It is stuck."},
         {"match": ".", "calls": [call("close_gate", gate=3)]},
@@ -72,7 +72,7 @@ def test_user_is_asked_before_a_servers_tool_runs(chat: ChatPage) -> None:
 
 def test_loop_stops_at_the_stated_number_of_rounds(chat: ChatPage) -> None:
     """A model that never stops calling is stopped, and the conversation can go on."""
-    rules = [
+    rules: list[dict[str, object]] = [
         {"match": "^On$", "text": "At last."},
         {"match": ".", "calls": [call("roll_dice", count=1), call("calculate", expression="6*7")]},
     ]

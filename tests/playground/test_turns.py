@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright isn't installed: the extra `browser`")
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import FilePayload, Route, expect
 
 from playground.chat_page import ChatPage
 from playground.site import OFFLINE, PLAIN, QUEUED, QWEN, VISION, running_site, scripted
@@ -75,7 +75,7 @@ def test_image_from_a_file(chat: ChatPage) -> None:
     with running_site() as site:
         chat.open(site.page_url)
         chat.choose(VISION)
-        file = {"name": "red.png", "mimeType": "image/png", "buffer": red_png()}
+        file: FilePayload = {"name": "red.png", "mimeType": "image/png", "buffer": red_png()}
         chat.page.locator("#image-file").set_input_files([file])
         expect(chat.page.locator("#attached img")).to_be_visible()
         chat.say("What is this?")
@@ -200,7 +200,11 @@ def test_try_again_and_edit(chat: ChatPage) -> None:
         chat.page.locator(".retry:visible").click()
         expect(chat.page.locator("#stop")).to_be_visible()
         chat.answered()
-        assert [message["content"] for message in chat.sent[2]["messages"]] == ["One", "Yes.", "Two"]
+        assert [message["content"] for message in chat.sent[2]["messages"]] == [
+            "One",
+            "Yes.",
+            "Two",
+        ]
         chat.page.get_by_role("button", name="Edit").first.click()
         assert chat.page.locator("#draft").input_value() == "One"
         assert chat.page.locator(".turn").count() == 0

@@ -14,7 +14,8 @@ from playground.site import OFFLINE, PLAIN, QUEUED, running_site, scripted
 NewChat = Callable[..., ChatPage]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
-UNNAMED = """() => [...document.querySelectorAll("button, input:not([type=file]), select, textarea")]
+UNNAMED = """() =>
+    [...document.querySelectorAll("button, input:not([type=file]), select, textarea")]
     .filter((element) => !element.getAttribute("aria-label") && !element.labels?.length
         && !element.textContent.trim())
     .map((element) => element.outerHTML)"""
@@ -102,7 +103,8 @@ def test_screen_reader_is_told(chat: ChatPage) -> None:
 def test_contrast(scheme: str, new_chat: NewChat) -> None:
     """All text has WCAG 2's contrast of 4.5 to what is behind it, light and dark."""
     chat = new_chat(color_scheme=scheme)
-    text = "# Head\n\nText with `code`, a [link](https://example.org) and\n\n> a quote\n\n```\ncode\n```"
+    link = "[link](https://example.org)"
+    text = f"# Head\n\nText with `code`, a {link} and\n\n> a quote\n\n```\ncode\n```"
     workers = [scripted({"match": ".", "text": text, "reasoning": "Hm."})]
     with running_site(workers=workers) as site:
         chat.open(site.page_url)
@@ -123,7 +125,9 @@ def test_contrast(scheme: str, new_chat: NewChat) -> None:
 def test_phone(new_chat: NewChat) -> None:
     """At a phone's width nothing is cut off, and the settings lie over the page when asked for."""
     chat = new_chat(**PHONE)
-    table = "| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n" + "| some words here " * 6 + "|"
+    table = (
+        "| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n" + "| some words here " * 6 + "|"
+    )
     text = f"{table}\n\n```\n{'long ' * 60}\n```\n\n{'w' * 300}"
     with running_site(workers=[scripted({"match": ".", "text": text})]) as site:
         chat.open(site.page_url)

@@ -1,4 +1,4 @@
-"""The verification lines of "Add chat completions to a web frontend", each as a test, in Chromium."""
+"""Each verification line of "Add chat completions to a web frontend" as a test, in Chromium."""
 
 import json
 from typing import Any
@@ -74,7 +74,7 @@ def test_sampler_extra_returns_400_with_its_key(key: str, chat: ChatPage) -> Non
         assert answer.value.json()["error"]["param"] == key
         chat.answered()
         assert f"at {key}" in chat.error
-        assert "Safe to try again" in chat.error
+        assert "Safe to correct and send again" in chat.error
         assert site.calls("POST", "/chat/async") == []
 
 

@@ -29,7 +29,8 @@ export class ReplyView {
     this.facts = make("p", { className: "served" });
     const retry = make("button", { type: "button", className: "quiet retry" }, "Try again");
     retry.addEventListener("click", onRetry);
-    this.actions = make("div", { className: "actions", hidden: true }, copyButton(() => this.text), retry);
+    this.copy = copyButton(() => this.text);
+    this.actions = make("div", { className: "actions", hidden: true }, this.copy, retry);
     if (onRequest) {
       const request = make("button", { type: "button", className: "quiet" }, "Request");
       request.addEventListener("click", onRequest);
@@ -132,6 +133,7 @@ export class ReplyView {
     await this.markdown.finish();
     this.element.setAttribute("aria-busy", "false");
     this.actions.hidden = false;
+    this.copy.hidden = this.text === "";
   }
 
   #showJson() {
@@ -178,8 +180,9 @@ function errorBox(error) {
   const { code, status, param, metadata, isRetrySafe, retryAfter } = error;
   const facts = [code, status ? `status ${status}` : "", param && `at ${param}`, metadata?.request_id && `request ${metadata.request_id}`];
   const wait = retryAfter ? ` Wait ${duration(retryAfter)} first.` : "";
+  const isAtFault = status >= 400 && status < 500 && status !== 429; // it would only be refused again
   const advice = isRetrySafe
-    ? `Safe to try again: the Horde never held this request.${wait}`
+    ? `Safe to ${isAtFault ? "correct and send" : "try"} again: the Horde never held this request.${wait}`
     : `Not safe to repeat blindly: the Horde may have held this request, and a new one may be charged again.${wait}`;
   return make(
     "div",
