@@ -44,12 +44,7 @@ limits = "off"
 name = "{model}"
 parameters_billion = 8
 
-[[users]]
-key = "rich-key"
-username = "Rich"
-kudos = 1e9
-trusted = true
-
+{users}
 [[workers]]
 name = "Crowd"
 models = ["{model}"]
@@ -63,6 +58,19 @@ prefill_seconds = 0.5
 progress_interval = 3
 brain = "prose"
 """
+
+
+USER = """\
+[[users]]
+key = "key-{number}"
+username = "User {number}"
+kudos = 1e9
+trusted = true
+"""
+CROSSED = "cancelled_finished"
+"""A client that left while the status that says `done` was on its way: the front can't know."""
+STREAMS_EACH = 10
+"""For each user: an account may have 30 jobs that nobody has begun."""
 
 
 @attrs.define
@@ -117,7 +125,7 @@ class Result:
         spent = sum(self.totals[kind] for kind in ("credited", "burnt", "forgiven"))
         if not math.isclose(self.totals["debited"], spent, rel_tol=1e-9):
             found.append(f"the ledger is out of balance: {self.totals}")
-        found += [f"{number} × {kind}" for kind, number in self.findings.items()]
+        found += [f"{number} × {kind}" for kind, number in self.findings.items() if kind != CROSSED]
         for watch in self.watches:
             if watch.name.startswith("front") and watch.growth() > 0.1:
                 found.append(f"{watch.name} grew by {watch.growth():.0%}")
@@ -138,6 +146,7 @@ class Result:
             ("time to first byte, 99 %", f"{self._first_byte(0.99):.2f} s"),
             ("status reads", f"{self.polls:,}"),
             ("jobs cancelled", f"{self.cancels:,}"),
+            ("of them, crossed by the word that they were done", f"{self.findings[CROSSED]:,}"),
             ("jobs left open", f"{self.open_jobs:,}"),
             ("kudos debited", f"{self.totals['debited']:,.0f}"),
             (
@@ -236,16 +245,17 @@ class _Load:
         async with trio.open_nursery() as watching:
             watching.start_soon(self._watch)
             async with trio.open_nursery() as clients:
-                for _ in range(self._streams):
-                    clients.start_soon(self._client, until)
+                for number in range(self._streams):
+                    clients.start_soon(self._client, f"key-{number // STREAMS_EACH}", until)
                     await trio.sleep(5.0 / self._streams)
             watching.cancel_scope.cancel()
         self.took = trio.current_time() - began
 
-    async def _client(self, until: float) -> None:
+    async def _client(self, key: str, until: float) -> None:
         while trio.current_time() < until:
             leaves = self._chance.random() < LEAVING
             chat = Chat(
+                key=key,
                 max_tokens=self._chance.randint(50, self._longest),
                 leave_after=self._chance.uniform(0.2, 20.0) if leaves else math.inf,
             )
@@ -275,7 +285,8 @@ class _Load:
 def simulated(threads: int, home: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A simulated Horde as a process of its own, with so many threads of one worker."""
     scenario = home / "soak.toml"
-    scenario.write_text(SCENARIO.format(model=MODEL, threads=threads))
+    users = "".join(USER.format(number=number) for number in range(threads // STREAMS_EACH + 1))
+    scenario.write_text(SCENARIO.format(model=MODEL, threads=threads, users=users))
     folders = [str(ROOT / folder) for folder in ("core", "adapters", "simulator")]
     command = [sys.executable, "-m", "horde_adapters", "simulate", "--port", "0"]
     with (

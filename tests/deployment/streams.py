@@ -17,6 +17,7 @@ Ending = Literal["whole", "cut", "left"]
 class Chat:
     """One request and what came of it. `leave_after` is in seconds."""
 
+    key: str = "rich-key"
     stream: bool = True
     max_tokens: int = 200
     leave_after: float = math.inf
@@ -88,7 +89,7 @@ class Chat:
         )
         head = (
             "POST /v1/chat/completions HTTP/1.1\r\nHost: front\r\nConnection: close\r\n"
-            f"Authorization: Bearer rich-key\r\nContent-Length: {len(body)}\r\n\r\n"
+            f"Authorization: Bearer {self.key}\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         async with await trio.open_tcp_stream("127.0.0.1", port) as connection:
             await connection.send_all(head.encode() + body)
