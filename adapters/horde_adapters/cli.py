@@ -14,7 +14,7 @@ from importlib import resources
 
 import trio
 
-from horde_adapters import log
+from horde_adapters import bench, log
 from horde_adapters.configuration import WrongSetting, gather
 from horde_adapters.listener import PortTaken
 from horde_adapters.serve import Address, CommandFailed, Running, run_front
@@ -37,6 +37,8 @@ first steps:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns the process's exit status."""
     options = _parser().parse_args(arguments)
+    if options.run == bench.run:
+        return bench.run(options)
     log.log_to_stderr()
     status = 0
     try:
@@ -96,6 +98,12 @@ def _parser() -> argparse.ArgumentParser:
         for setting in settings:
             _add_setting(group, setting)
     command.set_defaults(run=_serve)
+
+    command = commands.add_parser(
+        "bench", help="measure what the front costs on this machine (some minutes; Linux)"
+    )
+    bench.add_options(command)
+    command.set_defaults(run=bench.run)
     return parser
 
 

@@ -6,9 +6,9 @@ to end after whitespace (contract: streaming, pacing).
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-
-import regex
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
 
 FAST_PACE = 20.0
 """Chunks a second for each stream while few are open."""
@@ -16,8 +16,19 @@ SLOW_PACE = 5.0
 FAST_STREAMS = 50
 """Up to this many open streams all run at the fast pace; beyond, the sum of chunks stays level."""
 
-_CLUSTER = regex.compile(r"\X")
 _SPACE = re.compile(r"\s+")
+
+
+@cache
+def _cluster() -> Any:
+    import regex  # a twentieth of the start-up's imports, for text that isn't ASCII
+
+    return regex.compile(r"\X")
+
+
+def _clusters(text: str) -> Iterator[Any]:
+    found: Iterator[Any] = _cluster().finditer(text)
+    return found
 
 
 def pace(open_streams: int) -> float:
@@ -35,7 +46,7 @@ def settled_length(text: str) -> int:
     # Looking back from the end suffices only from a known boundary, so the whole text is walked;
     # it is one post's text, some hundred characters.
     end = start = 0
-    for cluster in _CLUSTER.finditer(text):
+    for cluster in _clusters(text):
         start, end = cluster.span()
     assert end == len(text)
     return start
@@ -70,7 +81,7 @@ def _boundaries(text: str) -> tuple[Sequence[int], Sequence[int]]:
     """Where a cut may be, and where it had best be; both ascending and ending with the length."""
     if text.isascii() and "\r" not in text:
         return range(1, len(text) + 1), [space.end() for space in _SPACE.finditer(text)]
-    clusters = [cluster.end() for cluster in _CLUSTER.finditer(text)]
+    clusters = [cluster.end() for cluster in _clusters(text)]
     return clusters, [end for end in clusters if text[end - 1].isspace()]
 
 

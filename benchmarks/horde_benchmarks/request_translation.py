@@ -1,7 +1,7 @@
 """What it costs to read, check and translate a chat request, next to parsing the same bytes.
 
-    python -m benchmarks.request_translation            # a table; exits 1 when a limit is missed
-    python -m benchmarks.request_translation --rounds 40
+    python -m horde_benchmarks.request_translation     # exits 1 when a limit is missed
+    python -m horde_benchmarks.request_translation --rounds 40
 
 Three requests: a common one of 10 messages, a long one of 200, and one with 128 tools whose
 schemas nest. Each is measured as SDKs send it (compact JSON) and as plain `json.dumps` writes it.
@@ -13,13 +13,14 @@ import argparse
 import gc
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import process_time
 from typing import Any
 
 import attrs
 import orjson
 
+from horde_benchmarks.figures import Figure
 from horde_core.body import read_body
 from horde_core.job import submit_body
 from horde_core.request import read_request
@@ -41,7 +42,7 @@ class Load:
 
 
 @attrs.frozen
-class Figures:
+class Costs:
     """Microseconds, the fastest of all rounds."""
 
     json_loads: float
@@ -123,7 +124,7 @@ def fastest(ways: dict[str, Callable[[], object]], rounds: int, calls: int) -> d
     return best
 
 
-def measure(raw: bytes, rounds: int) -> Figures:
+def measure(raw: bytes, rounds: int) -> Costs:
     document = read_body(raw, None, cap=CAP)
 
     def translate(body: dict[str, Any]) -> bytes:
@@ -141,7 +142,18 @@ def measure(raw: bytes, rounds: int) -> Figures:
     gc.freeze()
     figures = fastest(ways, rounds, calls)
     gc.unfreeze()
-    return Figures(**figures)
+    return Costs(**figures)
+
+
+def request_translation() -> Iterator[Figure]:
+    """Target 10: read, checked and translated, beside orjson's reading and writing of the bytes."""
+    for load in LOADS:
+        raw = json.dumps(load.document, separators=(",", ":"), ensure_ascii=False).encode()
+        costs = measure(raw, 20)
+        yield Figure(f"{load.name}: bytes to bytes", costs.whole, "µs")
+        yield Figure(f"{load.name}: orjson both ways", costs.floor, "µs")
+        ratio = costs.whole / costs.floor
+        yield Figure(f"{load.name} ÷ orjson both ways", ratio, "×", goal=load.ratio, target=10)
 
 
 def main() -> int:

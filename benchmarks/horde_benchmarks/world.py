@@ -1,7 +1,7 @@
 """How many calls a second the simulated Horde answers, and whether holding more slows it down.
 
-    python -m benchmarks.world            # 100 to 100,000 requests held, a table and a curve
-    python -m benchmarks.world --quick    # up to 10,000
+    python -m horde_benchmarks.world            # 100 to 100,000 requests held, a table and a curve
+    python -m horde_benchmarks.world --quick    # up to 10,000
 
 One cycle is the life of a request with an external worker: submit, pop, progress post, status
 read, submit of the reply. Limits, journal and verdict are on, as in any other use. Time is that of
@@ -18,6 +18,7 @@ from time import perf_counter_ns, process_time
 import attrs
 import orjson
 
+from horde_benchmarks.figures import Figure
 from horde_simulator.call import Answer, Call
 from horde_simulator.scenario import ModelSpec, Scenario, UserSpec
 from horde_simulator.world import World
@@ -231,6 +232,14 @@ def memory(held: int) -> float:
 
 _USER_BYTES = 400
 """About what a user takes, who is no part of a request (its spec, its account, its key)."""
+
+
+def world() -> Iterator[Figure]:
+    """The simulated Horde: calls a second, nearly empty and with ten thousand requests held."""
+    for held in (100, 10_000):
+        figures = measure(held, 2000)
+        yield Figure(f"{held:,} requests held", figures.calls_per_second, "calls/s")
+        yield Figure(f"{held:,} requests held, a cycle's p99", figures.slowest_hundredth, "µs")
 
 
 def curve(figures: list[Figures]) -> str:
