@@ -4,29 +4,53 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from playground.site import running_site
 from playground.vendored import VENDOR, digest, noted
 
 HERE = Path(__file__).parent
+NODE = HERE / "node"
 WEB = VENDOR.parent
 TYPESCRIPT = HERE / "node_modules" / ".bin" / "tsc"
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node isn't installed")
-def test_modules_in_node() -> None:
-    """node's own test runner passes on every test of the modules."""
-    tests = sorted(str(path) for path in (HERE / "node").glob("*.test.js"))
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node isn't installed")
+
+
+def run_in_node(tests: Sequence[Path], **variables: str) -> int:
+    """Runs node's own test runner; the number of tests that passed. All others are a failure."""
     environment = {key: value for key, value in os.environ.items() if key != "NODE_OPTIONS"}
     ran = subprocess.run(
-        ["node", "--test", *tests], capture_output=True, text=True, check=False, env=environment
+        ["node", "--test", *map(str, tests)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment | variables,
     )
     assert ran.returncode == 0, ran.stdout[-4000:]
-    passed = re.search(r"^\D*pass (\d+)$", ran.stdout, re.MULTILINE)
-    assert passed is not None
-    assert int(passed[1]) >= len(tests)
+    counted = dict(re.findall(r"^\W*(tests|pass) (\d+)$", ran.stdout, re.MULTILINE))
+    assert counted["pass"] == counted["tests"], ran.stdout[-4000:]
+    return int(counted["pass"])
+
+
+@needs_node
+def test_modules_in_node() -> None:
+    """node's own test runner passes on every test of the modules."""
+    tests = [path for path in NODE.glob("*.test.js") if path.name != "front.test.js"]
+    assert run_in_node(sorted(tests)) > len(tests)
+
+
+@needs_node
+def test_chat_client_in_node_on_a_running_front() -> None:
+    """The client does its whole work in Node, over a real front, and leaves no job behind."""
+    with running_site() as site:
+        assert run_in_node([NODE / "front.test.js"], FRONT_URL=site.base_url) == 5
+        assert len(site.calls("DELETE", "/chat/status/")) == 1
+        assert site.horde.verdict() == {"ok": True, "findings": []}
 
 
 @pytest.mark.skipif(
