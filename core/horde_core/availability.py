@@ -61,7 +61,7 @@ def lacking(request: ChatRequest, status: Status) -> Refusal | None:
     if pool is None or status.processing > 0:
         return None
     if pool.online_workers == 0:
-        return no_eligible_worker(request, "The model is not served by any online worker.")
+        return no_eligible_worker(request, _nobody(request))
     temperature = [limit for limit in pool.exceeded_limits if limit.limit != "max_length"]
     if pool.missing_features or pool.missing_guarantees or temperature:
         return _missing(pool.missing_features, pool.missing_guarantees, temperature)
@@ -93,6 +93,22 @@ def no_model_online(request: ChatRequest) -> Refusal:
     else:
         why = "None of the requested models is served by any worker at the moment."
     return no_eligible_worker(request, why)
+
+
+def _nobody(request: ChatRequest) -> str:
+    """Why the pool is empty: the client's own restrictions may have left nobody in it."""
+    options = request.horde
+    restrictions = {
+        "horde.only": options.only,
+        "horde.ignore": options.ignore,
+        "horde.trusted_workers": options.trusted_workers,
+        "horde.slow_workers": not options.slow_workers,
+    }
+    given = [name for name, value in restrictions.items() if value]
+    if not given:
+        return "The model is not served by any online worker."
+    allow = "allows" if len(given) == 1 else "allow"
+    return f"The model is not served by any online worker that {' and '.join(given)} {allow}."
 
 
 def queue_unavailable(status: Status, budget_left: float) -> Refusal:

@@ -80,9 +80,10 @@ async def test_what_is_listed_is_served_and_what_is_not_is_refused(
                 answer = await ask(stack, model, keys, "strict")
                 error = answer.json()["error"]
                 assert (answer.status_code, error["code"]) == (404, "no_worker_supports_features")
-                lacks = error["metadata"]["missing_features"], error["metadata"][
-                    "missing_guarantees"
-                ]
+                lacks = (
+                    error["metadata"]["missing_features"],
+                    error["metadata"]["missing_guarantees"],
+                )
                 assert any(lack in name for names in lacks for name in names), parameter
                 assert lack in error["message"]
         assert stack.verdict() == {"ok": True, "findings": []}

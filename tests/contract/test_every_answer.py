@@ -255,4 +255,3 @@ async def test_a_worker_that_has_just_come_has_a_card(
     assert before.status_code == 404
     assert chat.status_code == 200
     assert card.status_code == 200
-

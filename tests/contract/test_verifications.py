@@ -147,9 +147,7 @@ async def test_a_key_the_front_refuses_is_named_as_param(
 
 
 @pytest.mark.parametrize("only", [GARAGE, CELLAR])
-async def test_the_worker_is_one_of_only(
-    only: str, autojump_clock: trio.testing.MockClock
-) -> None:
+async def test_the_worker_is_one_of_only(only: str, autojump_clock: trio.testing.MockClock) -> None:
     """Check Horde options: `only`."""
     async with running() as stack:
         reply = await ask(stack, model=QWEN, max_tokens=32, horde={"only": [only]})
@@ -174,9 +172,7 @@ async def test_adjustments_name_what_was_changed(autojump_clock: trio.testing.Mo
     assert lowered["x_horde"]["context_adjustments"] == [
         {"from": 5000, "to": 1024, "reason": "worker_max_length"}
     ]
-    assert grown["x_horde"]["context_adjustments"] == [
-        {"from": 4096, "to": 8192, "reason": "grow"}
-    ]
+    assert grown["x_horde"]["context_adjustments"] == [{"from": 4096, "to": 8192, "reason": "grow"}]
     reasons = {entry["reason"]: entry for entry in dropped["x_horde"]["context_adjustments"]}
     assert set(reasons) == {"grow", "truncate_oldest"}
     assert reasons["grow"] == {"from": 4096, "to": 8192, "reason": "grow"}

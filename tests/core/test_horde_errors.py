@@ -220,6 +220,27 @@ def test_what_the_pool_lacks(changes: dict[str, Any], code: str, says: str) -> N
     assert says in refusal.message
 
 
+@pytest.mark.parametrize(
+    "options,says",
+    [
+        ({}, "not served by any online worker."),
+        ({"trusted_workers": True}, "any online worker that horde.trusted_workers allows."),
+        (
+            {"ignore": ["w1"], "slow_workers": False},
+            "any online worker that horde.ignore and horde.slow_workers allow.",
+        ),
+        ({"only": ["w1"]}, "any online worker that horde.only allows."),
+    ],
+)
+def test_an_empty_pool_is_told_with_what_emptied_it(options: dict[str, Any], says: str) -> None:
+    """The model may well be served, by workers that the client doesn't want."""
+    read = read_status(answer(status(pool=pool(online_workers=0))).body)
+    refusal = lacking(a_request(horde=options), read)
+    assert refusal is not None
+    assert refusal.code == "no_eligible_worker"
+    assert says in refusal.message
+
+
 def test_a_pool_that_lacks_nothing_or_isnt_told() -> None:
     """Nothing is then held against the request."""
     assert lacking(a_request(), read_status(answer(status()).body)) is None
