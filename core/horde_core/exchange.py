@@ -104,7 +104,7 @@ class Exchange:
                 soonest = due
             return min(soonest, self._polling.next_read) if state is State.WAITING else soonest
         if state is State.CANCELLING:
-            return self._cancellation.next_try
+            return min(self._cancellation.next_try, self._deadline if self._withheld else NEVER)
         return self._deadline if state in _WITHOUT_RECEIPT else NEVER
 
     # Before the submit ------------------------------------------------------------------------
@@ -135,9 +135,8 @@ class Exchange:
         assert cap is not None
         try:
             if event.answer.status != 200:
-                # A dry run queues nothing, whatever came of it.
                 refusal = refused_submit(self.request, event.answer, held=False)
-                return self._refuse(attrs.evolve(refusal, held=False))
+                return self._refuse(attrs.evolve(refusal, held=False))  # it queues nothing
             kudos = read_quote(event.answer.body).kudos
         except UnreadableAnswer as error:
             return self._refuse(endings.quote_unreadable(str(error)))
@@ -155,10 +154,7 @@ class Exchange:
         self.receipt = found
         self.response.trace_id = found.id
         self._let_go_of_the_submit()
-        if self.state is State.ABANDONED:
-            self._cancel()
-        else:
-            self._read()
+        self._cancel() if self.state is State.ABANDONED else self._read()
         return "accepted"
 
     def _let_go_of_the_submit(self) -> None:
@@ -261,7 +257,7 @@ class Exchange:
 
     def _time_passed(self, _: events.TimePassed, now: float) -> str:
         if now >= self._deadline:
-            self._refuse_and_cancel(self._timeout(held=True))
+            self._cancel_and_refuse(self._timeout(held=True))
             return "timeout"
         self._send_due_text(now)
         if now >= self._quiet_until:
@@ -317,6 +313,8 @@ class Exchange:
         return "again" if self._cancellation.failed(now) else "given up"
 
     def _time_to_cancel(self, _: events.TimePassed, now: float) -> str:
+        if now >= self._deadline:  # a Horde that doesn't answer the cancel costs no more time
+            self._tell_withheld()
         if now < self._cancellation.next_try:
             return "in time"
         self._cancel()
@@ -348,7 +346,7 @@ class Exchange:
         return "refused"
 
     def _cancel_and_refuse(self, refusal: Refusal) -> str:
-        """The job goes first (contract section 9, step 5); an open stream waits for nothing."""
+        """The job goes first (contract section 9, steps 5 and 6); an open stream is told at once."""
         if self.response.phase is Phase.OPEN:
             return self._refuse_and_cancel(refusal)
         self._cancel()

@@ -325,6 +325,16 @@ def test_a_refusal_waits_for_one_answer_at_most(event: events.Event) -> None:
     assert exchange.handle(events.CancelAnswered(answer({})), 9.0) == []
 
 
+def test_a_refusal_doesnt_wait_for_the_cancel_beyond_the_budget() -> None:
+    """A Horde that hangs at the cancel costs no more time than the request had (600 s here)."""
+    exchange = refused_at_the_first_read(FIRST_READS[0][0])
+    assert exchange.wake_at == 600.0
+    effects = exchange.handle(events.TimePassed(), 600.0)
+    assert error(effects)["code"] == "no_eligible_worker"
+    assert exchange.wake_at == float("inf")
+    assert exchange.handle(events.CancelAnswered(answer({})), 601.0) == []
+
+
 def test_who_leaves_before_being_told_is_told_nothing() -> None:
     """The cancel is on its way already."""
     exchange = refused_at_the_first_read(FIRST_READS[0][0])
@@ -504,8 +514,11 @@ def test_the_budget_ends_in_a_timeout_and_a_cancel(request_: Any, budget: float)
     effects = exchange.handle(events.TimePassed(), budget - 0.1)
     assert exchange.state is State.READING
     effects = exchange.handle(events.TimePassed(), budget)
+    if request_.stream:
+        assert effects[-1] == Cancel(REQUEST_ID)
+    else:
+        effects = told(exchange, effects, budget + 0.1)
     assert error(effects)["code"] == "horde_timeout"
-    assert effects[-1] == Cancel(REQUEST_ID)
     if not request_.stream:
         assert (head(effects).status, headers(effects)["x-should-retry"]) == (504, "false")
 

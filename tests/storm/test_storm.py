@@ -112,7 +112,7 @@ def test_fewest_leaves_nothing_out_that_matters() -> None:
 
 
 def test_a_failing_plan_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reply that doesn't continue the text needs one client and few faults, of sixty and eight."""
+    """A reply that doesn't continue the text needs one client and a fault, of sixty and eight."""
     prefix_not_checked(monkeypatch)
 
     def fails(plan: Plan) -> bool:

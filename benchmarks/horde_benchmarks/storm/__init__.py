@@ -1,4 +1,4 @@
-"""The storm: the whole front against the simulated Horde, from one seed, with faults at any instant.
+"""The storm: the whole front against the simulated Horde, with faults at any instant, from a seed.
 
     python -m horde_benchmarks.storm --seeds 2000
 

@@ -1,10 +1,10 @@
 """Runs storms from the command line: many seeds, or one that failed.
 
-    python -m horde_benchmarks.storm --seeds 2000            # the fixed set, 0 to 1999
-    python -m horde_benchmarks.storm --seeds 2000 --fresh 500   # and 500 never seen before
-    python -m horde_benchmarks.storm --minutes 30            # fresh seeds until the time is up
-    python -m horde_benchmarks.storm --seed 93               # one again, told in full and shrunk
-    python -m horde_benchmarks.storm --real --seeds 20       # over trio, httpx, hypercorn, sockets
+python -m horde_benchmarks.storm --seeds 2000            # the fixed set, 0 to 1999
+python -m horde_benchmarks.storm --seeds 2000 --fresh 500   # and 500 never seen before
+python -m horde_benchmarks.storm --minutes 30            # fresh seeds until the time is up
+python -m horde_benchmarks.storm --seed 93               # one again, told in full and shrunk
+python -m horde_benchmarks.storm --real --seeds 20       # over trio, httpx, hypercorn, sockets
 """
 
 import argparse

@@ -97,7 +97,7 @@ def plan_of(seed: int) -> Plan:
     )
     if drain_at is not None:
         clients = tuple(client for client in clients if client.at < drain_at)
-    stalls = ()
+    stalls: tuple[Stall, ...] = ()
     if random.random() < 0.1:
         stalls = (Stall(random.uniform(0.0, lasts), random.choice((0.5, 5.0, 40.0))),)
     return Plan(
@@ -168,7 +168,9 @@ def _scenario(random: Random, seed: int, wordy: bool) -> Scenario:
         models=tuple(ModelSpec(name, size) for name, size in known),
         users=_USERS,
         workers=tuple(_worker(random, number, wordy) for number in range(random.randint(1, 5))),
-        faults=tuple(_fault(random, number, wordy) for number in range(random.choice((0, 0, 1, 2, 4, 8)))),
+        faults=tuple(
+            _fault(random, number, wordy) for number in range(random.choice((0, 0, 1, 2, 4, 8)))
+        ),
     )
 
 

@@ -92,22 +92,30 @@ async def _run(plan: Plan) -> Storm:
             horde_url=horde_url, timing=plan.timing, pool_age=plan.pool_age, grace=DRAIN_GRACE
         )
         front = Front(settings, transport=carried, wall_clock=lambda: CREATED)
-        async with trio.open_nursery() as clients:
-            async with serving(front, Address(), Limits(), front.drain) as url:
-                async with trio.open_nursery() as waited_for:
-                    began = trio.current_time()
-                    drained = plan.drain_at is not None
-                    for record in records.values():
-                        nursery = clients if drained else waited_for
-                        nursery.start_soon(_visit, url, record, began)
-                    if plan.drain_at is not None:
-                        await trio.sleep(plan.drain_at)
-                        for record in records.values():
-                            if record.complete_at is None and record.left_at is None:
-                                record.drained_at = trio.current_time()
+        async with (
+            trio.open_nursery() as clients,
+            serving(front, Address(), Limits(), front.drain) as url,
+        ):
+            await _blow(plan, records, url, clients)
         await trio.sleep(1.0)  # what was under way to the Horde arrives
     storm.horde_calls, storm.link_faults = world.calls, carried.struck
     return storm
+
+
+async def _blow(plan: Plan, records: dict[int, Record], url: str, clients: trio.Nursery) -> None:
+    """Sends the clients, and returns when they are through or the front has to end."""
+    began = trio.current_time()
+    if plan.drain_at is None:
+        async with trio.open_nursery() as waited_for:
+            for record in records.values():
+                waited_for.start_soon(_visit, url, record, began)
+        return
+    for record in records.values():
+        clients.start_soon(_visit, url, record, began)
+    await trio.sleep(plan.drain_at)
+    for record in records.values():
+        if record.complete_at is None and record.left_at is None:
+            record.drained_at = trio.current_time()
 
 
 async def _visit(url: str, record: Record, began: float) -> None:

@@ -1,4 +1,4 @@
-"""What happened in a storm, as the checks read it: each client's side, and each call of the front."""
+"""What happened in a storm, as the checks read it: each client's side, each call of the front."""
 
 from typing import Any
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from horde_benchmarks.storm.checks import check
 from horde_benchmarks.storm.plan import Plan, plan_of
 from horde_benchmarks.storm.record import Record, Storm
 from horde_benchmarks.storm.run import run
-from horde_benchmarks.storm.checks import check
 from horde_benchmarks.storm.shrink import shrink
 from horde_benchmarks.storm.summary import pure_result, real_result
 from horde_benchmarks.storm.told import outcome_of
@@ -64,7 +64,9 @@ def _of_client(record: Record) -> Iterator[str]:
     happened += [(record.ended_at, "needs nothing more")]
     for made in record.calls:
         happened.append((made.sent_at, f"{made.name} goes out"))
-        said = "nothing" if made.answer is None else f"{made.answer.status} {_short(made.answer.body)}"
+        said = (
+            "nothing" if made.answer is None else f"{made.answer.status} {_short(made.answer.body)}"
+        )
         happened.append((made.over_at, f"{made.name} is answered {said}"))
     for at, data in record.sent:
         happened.append((at, f"gets {_short(data)}"))

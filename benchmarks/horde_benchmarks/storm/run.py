@@ -48,7 +48,7 @@ class Runner:
             account.name: account.balance for account in self.world.state.accounts.all()
         }
         self.open = 0
-        self.views = Views(self.world, self.timeline, plan.pool_age)
+        self.views = Views(self.timeline, plan.pool_age)
 
     def run(self) -> Storm:
         """Lets it happen."""

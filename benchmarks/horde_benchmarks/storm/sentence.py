@@ -1,7 +1,7 @@
 """The grammar of a stream, and what its chunks add up to, as OpenAI's clients add them up.
 
-    stream  = *keepalive ( chunks [usage] | *any error ) DONE
-    chunks  = per choice: role *(reasoning | content) [calls], then one finish for each choice
+stream  = *keepalive ( chunks [usage] | *any error ) DONE
+chunks  = per choice: role *(reasoning | content) [calls], then one finish for each choice
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Makes a failing plan smaller: the fewest clients and faults with which the same rule still breaks."""
+"""Makes a failing plan smaller: the fewest clients and faults with which a rule still breaks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -6,6 +6,7 @@ from typing import TypeVar
 import attrs
 
 from horde_benchmarks.storm.plan import Client, Plan
+from horde_simulator.scenario import FaultSpec, WorkerProfile
 
 Item = TypeVar("Item")
 
@@ -48,14 +49,14 @@ def _clients(plan: Plan, fails: Callable[[Plan], bool]) -> Plan:
 
 
 def _faults(plan: Plan, fails: Callable[[Plan], bool]) -> Plan:
-    def with_faults(some: tuple[object, ...]) -> Plan:
+    def with_faults(some: tuple[FaultSpec, ...]) -> Plan:
         return attrs.evolve(plan, scenario=attrs.evolve(plan.scenario, faults=some))
 
     return with_faults(fewest(plan.scenario.faults, lambda some: fails(with_faults(some))))
 
 
 def _workers(plan: Plan, fails: Callable[[Plan], bool]) -> Plan:
-    def with_workers(some: tuple[object, ...]) -> Plan:
+    def with_workers(some: tuple[WorkerProfile, ...]) -> Plan:
         return attrs.evolve(plan, scenario=attrs.evolve(plan.scenario, workers=some))
 
     return with_workers(fewest(plan.scenario.workers, lambda some: fails(with_workers(some))))

@@ -53,14 +53,13 @@ class Summary:
 
     def text(self, seconds: float, processes: int) -> str:
         """A few lines for a person; `seconds` are those of the wall."""
-        simulated = self.requests + self.horde_calls
+        simulated = (self.requests + self.horde_calls) / seconds / processes
+        survived = f"{self.horde_faults:,} faults of the Horde and {self.link_faults:,} of links"
         rows = [
-            f"{self.seeds:,} seeds, {self.requests:,} client requests, {self.horde_calls:,} calls "
-            f"of the Horde, {self.virtual_seconds / 3600:,.1f} virtual hours",
-            f"{self.horde_faults:,} faults of Horde and workers and {self.link_faults:,} of links "
-            "survived" if not self.failed else f"{len(self.failed)} seeds FAILED",
-            f"{simulated / seconds / processes:,.0f} simulated requests a second and process "
-            f"({self.requests / seconds / processes:,.0f} of clients, the rest are the front's)",
+            f"{self.seeds:,} seeds, {self.virtual_seconds / 3600:,.1f} virtual hours",
+            f"{self.requests:,} client requests, {self.horde_calls:,} calls of the Horde",
+            f"{simulated:,.0f} of both together a second and process",
+            f"{survived} survived" if not self.failed else f"{len(self.failed)} seeds FAILED",
             "",
         ]
         width = max((len(name) for name in self.outcomes), default=0)

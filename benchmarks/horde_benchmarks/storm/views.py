@@ -13,7 +13,6 @@ from horde_core.native import MODELS, WORKERS, UnreadableAnswer
 from horde_core.workers import PoolView, read_pool
 from horde_simulator.call import Call
 from horde_simulator.timeline import Timeline
-from horde_simulator.world import World
 
 SPACING: Final = 1.5
 """Seconds between two reads, of two calls each: the Horde allows 90 calls a minute."""
@@ -24,7 +23,7 @@ Viewed = Callable[[PoolView | None, bool], None]
 class Views:
     """All clients' views of one Horde. `longest_age` is in seconds."""
 
-    def __init__(self, world: World, timeline: Timeline, longest_age: float) -> None:
+    def __init__(self, timeline: Timeline, longest_age: float) -> None:
         self.calls = 0
         self._timeline = timeline
         self._longest_age = longest_age

@@ -69,7 +69,10 @@ def _late(storm: Storm, record: Record, first: Made) -> Iterator[tuple[str, str]
     if nobody_since is None:
         yield "no cancel while somebody waits", f"at {first.sent_at:.3f}"
         return
-    if first.sent_at < nobody_since - _INSTANT - storm.late:
+    # A request without prospects is cancelled first, and its client told when that is answered.
+    told_by = first.sent_at if first.over_at is None else first.over_at
+    told_by += storm.stalled(first.sent_at, told_by)
+    if nobody_since > told_by + _INSTANT + storm.late:
         yield "no cancel while somebody waits", f"{nobody_since - first.sent_at:.3f} s early"
     since = max(nobody_since, record.known_at or 0.0)
     late = first.sent_at - since - storm.stalled(since, first.sent_at)

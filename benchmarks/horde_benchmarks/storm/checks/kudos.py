@@ -1,4 +1,4 @@
-"""4: kudos are conserved, a refusal costs nothing, a cancelled stream pays for what was streamed."""
+"""4: kudos are conserved, a refusal costs nothing, a cancelled stream pays what was streamed."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -78,10 +78,11 @@ def _due(storm: Storm, record: Record, running: Running) -> int:
     request = record.jobs[0]
     size = {model.name: model.parameters_billion for model in storm.plan.scenario.models}
     billions = size[running.job.model] or 13.0
-    tokens = min(request.demand.max_length, max(20, ceil(running.shown / 4)))
+    tokens: int = min(request.demand.max_length, max(20, ceil(running.shown / 4)))
     context = min(30.0, max(0.1, 1.2 + 2.2 ** log2(max(request.settle_tokens, 1) / 1024)))
-    bonus = (max(billions, 13.0) / 13.0) ** 0.2
-    return round(tokens * bonus * billions * context / 125 * MICRO) + MICRO
+    bonus: float = (max(billions, 13.0) / 13.0) ** 0.2
+    due: int = round(tokens * bonus * billions * context / 125 * MICRO) + MICRO
+    return due
 
 
 def _told_kudos(record: Record) -> float | None:

@@ -1,6 +1,7 @@
 """5: no limit of the Horde was broken, and every `Retry-After` honoured."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from horde_benchmarks.storm.record import Finding, Made, Record, Storm
@@ -28,7 +29,7 @@ def check(storm: Storm) -> Iterator[Finding]:
 
 def _pace_faults(record: Record) -> Iterator[tuple[str, str]]:
     reads = [made for made in record.calls if made.name == "status"]
-    for before, after in zip(reads, reads[1:], strict=False):
+    for before, after in pairwise(reads):
         gap = after.sent_at - before.sent_at
         if gap < LEAST_GAP - _SLACK:
             yield "reads 1.1 s apart", f"{gap:.3f} s at {after.sent_at:.3f}"

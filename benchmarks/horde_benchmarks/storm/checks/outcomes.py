@@ -1,4 +1,4 @@
-"""1: every request made at most one job, and had exactly one outcome, one that the world explains."""
+"""1: every request made at most one job, and had one outcome, one that the world explains."""
 
 from collections.abc import Iterator
 

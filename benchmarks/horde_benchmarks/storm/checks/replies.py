@@ -1,6 +1,7 @@
 """3: every answer is well-formed, and what is relayed and what follows are the worker's reply."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -45,16 +46,17 @@ def _faults(storm: Storm, record: Record) -> Iterator[tuple[str, str]]:
         yield from _envelope_faults(record, document)
         return
     said = {choice["index"]: _whole_choice(choice) for choice in document["choices"]}
-    yield from _compare(storm, record, said, document)
+    yield from _compare(record, said, document)
 
 
 def _envelope_faults(record: Record, document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     error = document.get("error")
     if not isinstance(error, dict) or set(error) != _ERROR_KEYS or not error["message"]:
         yield "the error envelope", f"{document}"
-    elif record.known_at is not None and record.known_at < (record.complete_at or 0.0):
-        if error["metadata"].get("request_id") != record.jobs[0].id:
-            yield "the error envelope", "no request_id though the Horde holds the request"
+        return
+    is_held = record.known_at is not None and record.known_at < (record.complete_at or 0.0)
+    if is_held and error["metadata"].get("request_id") != record.jobs[0].id:
+        yield "the error envelope", "no request_id though the Horde holds the request"
 
 
 def _stream_faults(storm: Storm, record: Record) -> Iterator[tuple[str, str]]:
@@ -72,9 +74,8 @@ def _stream_faults(storm: Storm, record: Record) -> Iterator[tuple[str, str]]:
     yield from _silences(storm, record)
     yield from _after_restart(storm, record)
     if heard.is_over and heard.error is None:
-        said = {index: choice for index, choice in heard.choices.items()}
         document = {**(heard.constant or {}), "x_horde": heard.x_horde, "usage": heard.usage}
-        yield from _compare(storm, record, said, document)
+        yield from _compare(record, heard.choices, document)
         yield from _cut_clusters(heard)
 
 
@@ -91,7 +92,7 @@ def _silences(storm: Storm, record: Record) -> Iterator[tuple[str, str]]:
     if storm.timing.keepalive_style == "off":
         return
     times = [at for at, _ in record.sent]
-    for before, after in zip(times, times[1:], strict=False):
+    for before, after in pairwise(times):
         silent = after - before - storm.stalled(before, after)
         if silent > storm.timing.keepalive_interval + _SLACK + storm.late:
             yield "no silence in a stream", f"{silent:.3f} s from {before:.3f} on"
@@ -127,7 +128,7 @@ def _whole_choice(choice: dict[str, Any]) -> Accumulated:
 
 
 def _compare(
-    storm: Storm, record: Record, said: dict[int, Accumulated], document: dict[str, Any]
+    record: Record, said: dict[int, Accumulated], document: dict[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """What the client has against what the Horde accepted from the workers."""
     if not record.jobs:
@@ -153,12 +154,10 @@ def _compare(
                 yield "the worker's reply", f"{channel}: {choice.text(channel)!r} is not {text!r}"
         if _plain(choice.calls) != _plain(message.get("tool_calls", [])):
             yield "the worker's reply", f"calls {choice.calls}"
-    first, job = accepted[0], record.jobs[0]
-    if document["id"] != f"chatcmpl-{job.id}" or document["model"] != settled[0].model:
-        model = next(job.model for job in settled if job.index == 0)
-        if document["id"] != f"chatcmpl-{job.id}" or document["model"] != model:
-            yield "the reply's id and model", f"{document['id']}, {document['model']}"
-    if document["x_horde"]["worker_id"] != first.get("worker_id"):
+    model = next(job.model for job in settled if job.index == 0)
+    if (document["id"], document["model"]) != (f"chatcmpl-{record.jobs[0].id}", model):
+        yield "the reply's id and model", f"{document['id']}, {document['model']}"
+    if document["x_horde"]["worker_id"] != accepted[0].get("worker_id"):
         yield "the reply's worker", f"{document['x_horde']['worker_id']}"
 
 
@@ -178,5 +177,8 @@ def _cut_clusters(heard: Heard) -> Iterator[tuple[str, str]]:
             for piece in pieces:
                 at += len(piece)
                 if at not in ends:
-                    yield "whole grapheme clusters", f"{channel} cut after {text[max(0, at - 8):at]!r}"
+                    yield (
+                        "whole grapheme clusters",
+                        f"{channel} cut after {text[max(0, at - 8) : at]!r}",
+                    )
                     return
