@@ -322,7 +322,8 @@ async def test_unknown_members_are_dropped_in_messages_and_tools(
         {"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": {}}]},
         *(answered if role == "tool" else [{"role": role, "content": "Yes", "bogus": 1}]),
     ]
-    tool = {**WEATHER, "bogus": 1, "function": {**WEATHER["function"], "bogus": 1}}
+    offered: Any = WEATHER["function"]
+    tool = {**WEATHER, "bogus": 1, "function": {**offered, "bogus": 1}}
     choice = {"type": "function", "function": {"name": "get_weather", "bogus": 1}, "bogus": 1}
     async with running() as stack:
         answer = await ask(stack, model=QWEN, messages=messages, tools=[tool])
