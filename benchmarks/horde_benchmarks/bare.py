@@ -1,6 +1,6 @@
 """The baseline: bare hypercorn on trio and an app that makes events, with nothing between.
 
-    python -m horde_benchmarks.bare
+    python -m horde_benchmarks.bare [--fronts-server]
 
 `/burst/N` sends N events one after the other, `/paced/N/GAP` with a sleep of GAP milliseconds
 after each, `/hold` one and then nothing, `/whole` a JSON body.  A number behind `/burst/N/` is
@@ -15,6 +15,10 @@ from typing import Any
 import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve
+
+from horde_adapters.listener import listen
+from horde_adapters.server import serve as serve_as_the_front_is
+from horde_adapters.settings import Limits
 
 EVENT = (
     b'data: {"id":"chatcmpl-00000000-0000-4000-8000-000000000000","object":"chat.completion.chunk",'
@@ -62,9 +66,23 @@ def listening_socket() -> socket.socket:
     return socket.create_server(("127.0.0.1", 0), backlog=4096)
 
 
+async def _serve_as_the_front_is() -> None:
+    limits = Limits()
+    listeners = await listen("127.0.0.1", 0, limits)
+    print("port", listeners[0].socket.getsockname()[1], flush=True)
+    await serve_as_the_front_is(
+        app, listeners, limits, stop=trio.sleep_forever, drain=trio.sleep_forever
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.parse_args()
+    parser.add_argument(
+        "--fronts-server", action="store_true", help="the same app on the front's own server"
+    )
+    if parser.parse_args().fronts_server:
+        trio.run(_serve_as_the_front_is)
+        return
     listener = listening_socket()
     print("port", listener.getsockname()[1], flush=True)
     config = Config()

@@ -47,8 +47,11 @@ def h11_by_hand(port: int, readers: int, reads: int = READS) -> float:
     """The baseline."""
     headers = [("host", "127.0.0.1"), ("apikey", "0000000000"), ("accept", "application/json")]
 
+    opened: list[trio.SocketStream] = []
+
     async def connect() -> Reader:
         stream = await trio.open_tcp_stream("127.0.0.1", port)
+        opened.append(stream)
         connection = h11.Connection(h11.CLIENT)
 
         async def read() -> None:
@@ -67,7 +70,13 @@ def h11_by_hand(port: int, readers: int, reads: int = READS) -> float:
 
         return read
 
-    return trio.run(_in_flight, connect, readers, reads)
+    async def main() -> float:
+        spent = await _in_flight(connect, readers, reads)
+        for stream in opened:
+            await stream.aclose()
+        return spent
+
+    return trio.run(main)
 
 
 def horde_client(port: int, readers: int, reads: int = READS) -> float:

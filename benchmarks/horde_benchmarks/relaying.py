@@ -87,23 +87,31 @@ def exchange_time_passed() -> float:
     return took / sent * 1e6
 
 
-def hypercorn_send(server: server_process.Server) -> float:
-    """Microseconds of CPU of bare hypercorn for each event it sends."""
+def event_sent(server: server_process.Server) -> float:
+    """Microseconds of a server's CPU for each event it sends."""
     before = server.cpu()
     streams = load.Load(server.port, load.get(f"/burst/{EVENTS}"), STREAMS).run(60)
     return (server.cpu() - before) / sum(stream.events for stream in streams) * 1e6
 
 
 def relaying() -> Iterator[Figure]:
-    """Target 6: the core's step beside the send that follows it."""
-    steps, sends = [], []
-    with server_process.on_client_core(), server_process.running("horde_benchmarks.bare") as server:
-        hypercorn_send(server)
+    """Targets 1 and 6: the core's step, and the front's own send, beside hypercorn's send."""
+    steps, sends, own_sends = [], [], []
+    bare = "horde_benchmarks.bare"
+    with (
+        server_process.on_client_core(),
+        server_process.running(bare) as server,
+        server_process.running(bare, "--fronts-server") as own,
+    ):
         for _ in range(ROUNDS):
-            sends.append(hypercorn_send(server))
+            sends.append(event_sent(server))
+            own_sends.append(event_sent(own))
             steps.append(min(exchange_time_passed() for _ in range(5)))
     yield of_samples("exchange: time passed to bytes", steps, "µs")
     yield of_samples("bare hypercorn: one send", sends, "µs")
+    yield of_samples("the front's server: one send", own_sends, "µs")
+    whole = [(a + b) / send for a, b, send in zip(steps, own_sends, sends, strict=True)]
+    yield of_samples("time passed, bytes and send ÷ a bare send", whole, "×", goal=1.1, target=1)
     ratios = [step / send for step, send in zip(steps, sends, strict=True)]
     yield of_samples("time passed to bytes ÷ a send", ratios, "×", goal=0.08, target=6)
 

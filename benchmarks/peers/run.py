@@ -163,7 +163,10 @@ def measure_front() -> dict[str, float]:
         event, late = paced(server, streams.CHAT)
         figures["event paced, CPU µs"], figures["ends late p95, s"] = event, late
     with streams.horde(seconds=1e6, delay=0) as horde, streams.front(horde) as server:
-        load.Load(server.port, load.get("/healthz"), 4).run(30)
+        before = load.Load(server.port, streams.CHAT, STREAMS, a_second=STREAMS)
+        before.open_for(3)  # the others have had as many streams by now
+        before.close()
+        sleep(2)
         figures["open stream, KB"] = held(server, streams.CHAT)
     return figures
 
