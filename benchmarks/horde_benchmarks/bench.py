@@ -27,13 +27,13 @@ def run(options: argparse.Namespace) -> int:
         for done, name in enumerate(names):
             _progress(done, len(names), name)
             results[name] = list(SUBJECTS[name]())
+            if options.json:  # what is measured is kept, whatever ends the run
+                figures.write(options.json, results)
             _show(name, results[name], before.get(name, []))
         _progress(len(names), len(names), "")
     except (OSError, ValueError, CannotMeasure) as error:
         print(f"horde-front: {error}", file=sys.stderr)
         return 2
-    if options.json:
-        figures.write(options.json, results)
     if options.svg:
         title = f"horde-front {VERSION}: figures and goals"
         options.svg.write_text(chart.draw(results, title), encoding="utf-8")

@@ -15,8 +15,8 @@ from horde_adapters.horde import Caller, HordeClient
 from horde_benchmarks import server_process
 from horde_benchmarks.figures import Figure, of_samples
 
-ROUNDS = 7
-READS = 3000
+ROUNDS = 5
+READS = 1500
 REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 TARGET = f"/api/v2/generate/chat/status/{REQUEST_ID}?content_from=0&reasoning_from=0"
 

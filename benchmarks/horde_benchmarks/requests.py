@@ -14,7 +14,7 @@ from horde_benchmarks.figures import Figure, of_samples
 from horde_benchmarks.scripted_horde import MODEL
 from horde_benchmarks.server_process import Server
 
-ROUNDS = 5
+ROUNDS = 3
 REQUESTS = 300
 TTFB_REQUESTS = 40
 WHOLE = load.post(
