@@ -14,6 +14,7 @@ import attrs
 
 from horde_adapters.background import FrontServer, SimulatedHordeServer
 from horde_adapters.settings import Settings
+from horde_simulator.document import shipped_scenario
 
 PLAIN = "koboldcpp/Llama-3.2-3B-Instruct"
 QWEN = "koboldcpp/Qwen3-8B"
@@ -46,10 +47,14 @@ class Site:
 
 @contextmanager
 def running_site(
-    scenario: str = "default", workers: Sequence[Mapping[str, Any]] = ()
+    scenario: str = "default", workers: Sequence[Mapping[str, Any]] = (), *, pace: float = 1.0
 ) -> Iterator[Site]:
-    """A site of one's own; `workers` are there before the front first looks."""
-    with SimulatedHordeServer(scenario) as horde:
+    """A site of one's own; `workers` are there before the front first looks.
+
+    With a `pace` the Horde's clock runs so many times faster: for replies whose coming isn't looked
+    at.
+    """
+    with SimulatedHordeServer(attrs.evolve(shipped_scenario(scenario), clock_factor=pace)) as horde:
         for worker in workers:
             horde.add_worker(**worker)
         with FrontServer(horde.url, settings=Settings(playground=True)) as front:

@@ -78,7 +78,7 @@ def shown_request(chat: ChatPage, site: Site) -> tuple[str, str]:
 
 def test_request_as_curl_and_python_run(chat: ChatPage) -> None:
     """Both snippets make the very request again; the key isn't in them."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         curl, python = shown_request(chat, site)
         assert "rich-key" not in curl + python
         environment = {**os.environ, "HORDE_API_KEY": "rich-key"}

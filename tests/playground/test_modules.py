@@ -47,7 +47,7 @@ def test_modules_in_node() -> None:
 @needs_node
 def test_chat_client_in_node_on_a_running_front() -> None:
     """The client does its whole work in Node, over a real front, and leaves no job behind."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         assert run_in_node([NODE / "front.test.js"], FRONT_URL=site.base_url) == 5
         assert len(site.calls("DELETE", "/chat/status/")) == 1
         assert site.horde.verdict() == {"ok": True, "findings": []}

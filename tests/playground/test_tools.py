@@ -27,7 +27,7 @@ def connect(chat: ChatPage, url: str) -> None:
 
 def test_mcp_tools_map_one_to_one(chat: ChatPage) -> None:
     """The server's list is offered as it is; a name that no request can carry is shown as such."""
-    with running_site() as site, mcp_server() as url:
+    with running_site(pace=4.0) as site, mcp_server() as url:
         chat.open(site.page_url)
         chat.choose(QWEN)
         connect(chat, url)
@@ -96,7 +96,7 @@ def test_loop_stops_at_the_stated_number_of_rounds(chat: ChatPage) -> None:
 
 def test_tools_are_not_sent_to_a_model_without_them(chat: ChatPage) -> None:
     """Tools go only to a model whose card lists them; the user is told before sending."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.choose(PLAIN)
         chat.offer_tool("roll_dice")

@@ -72,7 +72,7 @@ def test_reasoning_is_folded(chat: ChatPage) -> None:
 
 def test_image_from_a_file(chat: ChatPage) -> None:
     """An image of the user's is sent, shown and described."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.choose(VISION)
         file: FilePayload = {"name": "red.png", "mimeType": "image/png", "buffer": red_png()}
@@ -115,7 +115,7 @@ def test_image_from_the_clipboard_and_by_url(chat: ChatPage) -> None:
 
 def test_structured_reply(chat: ChatPage) -> None:
     """A reply by a schema is shown as JSON that fits it."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.choose(QWEN)
         chat.fill("format", "json_schema")
@@ -172,7 +172,7 @@ def test_stopped_text_stays_in_the_conversation(chat: ChatPage) -> None:
 
 def test_refusal_is_tried_again_when_that_is_safe(chat: ChatPage) -> None:
     """A refusal without `x-should-retry: false` is sent again after Retry-After, by itself."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.choose(PLAIN)
         answers: list[Callable[[Route], None]] = [
@@ -260,7 +260,7 @@ def test_every_turn_of_a_flaky_horde_has_one_end(chat: ChatPage) -> None:
 
 def test_export_and_import(chat: ChatPage, tmp_path: Path) -> None:
     """An exported conversation comes back as it was, tool round and failed reply included."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.choose(QWEN)
         chat.fill("system", "Be brief.")

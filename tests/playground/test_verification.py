@@ -36,7 +36,7 @@ def network_panel(page: Page) -> dict[str, dict[str, Any]]:
 def test_preflight_returns_200_and_both_answers_allow_every_origin(chat: ChatPage) -> None:
     """In the browser's network panel, the OPTIONS preflight returns 200 with
     access-control-allow-origin: *, and the POST that follows includes the same header."""
-    with running_site() as site, static_site(VENDOR.parent) as elsewhere:
+    with running_site(pace=4.0) as site, static_site(VENDOR.parent) as elsewhere:
         chat.open(f"{elsewhere}/", base_url=site.base_url)
         chat.choose(PLAIN)
         panel = network_panel(chat.page)
@@ -53,7 +53,7 @@ def test_preflight_returns_200_and_both_answers_allow_every_origin(chat: ChatPag
 
 def test_default_settings_return_200(chat: ChatPage) -> None:
     """A request built from the default settings returns 200."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         with chat.page.expect_response("**/chat/completions") as answer:
             chat.ask("Hi")
@@ -80,7 +80,7 @@ def test_sampler_extra_returns_400_with_its_key(key: str, chat: ChatPage) -> Non
 
 def test_plain_turn_returns_text_without_tool_calls(chat: ChatPage) -> None:
     """A plain turn returns text without tool calls."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.choose(PLAIN)
         chat.say("Why is the sky blue?")
@@ -92,7 +92,7 @@ def test_plain_turn_returns_text_without_tool_calls(chat: ChatPage) -> None:
 def test_tool_turn_yields_one_call_and_a_text_that_uses_its_result(chat: ChatPage) -> None:
     """A turn that needs a tool yields one call with a name and JSON arguments. The follow-up
     request returns 200 and a reply with text using the tool result, without further calls."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.choose(QWEN)
         chat.offer_tool("roll_dice")
@@ -133,7 +133,7 @@ def test_model_without_worker_shows_the_error(chat: ChatPage) -> None:
 def test_max_tokens_above_the_card_is_lowered_with_a_notice_and_served(chat: ChatPage) -> None:
     """With the output length set above the card's maximum, the frontend sends the card's maximum
     and shows the notice. The request is served."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.fill("api_key", "rich-key")
         chat.choose(PLAIN)
@@ -148,7 +148,7 @@ def test_max_tokens_above_the_card_is_lowered_with_a_notice_and_served(chat: Cha
 
 def test_status_line_shows_the_served_model_and_the_worker(chat: ChatPage) -> None:
     """The status line shows the response's model and the worker name."""
-    with running_site() as site:
+    with running_site(pace=4.0) as site:
         chat.open(site.page_url)
         chat.choose(PLAIN)
         # Any of two is asked for, so that the served one isn't the one in the picker.
