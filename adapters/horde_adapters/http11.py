@@ -9,12 +9,16 @@ Offers to upgrade are passed over, as RFC 9110 7.8 allows: there is no WebSocket
 over cleartext is spoken with prior knowledge only (RFC 9113 3.1 withdrew the upgrade).
 """
 
+import uuid
 from typing import Any
 
 import h11
 import trio
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol.h11 import H11Protocol
+
+from horde_adapters.cors import with_cors
+from horde_core.errors import refuse
 
 _BLANK_LINES = b"\r\n"
 
@@ -99,6 +103,21 @@ class WatchfulH11(H11Protocol):
             # HTTP/2 begins, and no request with it: hypercorn would wait for one for ever.
             await self.send(Updated(idle=True))
             await super()._check_protocol(event)
+
+    async def _send_error_response(self, status_code: int) -> None:
+        """What isn't HTTP is told so like anything else: envelope, CORS headers and id."""
+        refusal = refuse("BadRequest", "The request isn't valid HTTP/1.1, or its headers are long.")
+        body = refusal.body()
+        headers = (
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+            (b"x-request-id", uuid.uuid4().hex.encode()),
+            *with_cors(refusal.answer_headers()),
+            *self.config.response_headers("h11"),
+        )
+        await self._send_h11_event(h11.Response(status_code=status_code, headers=list(headers)))
+        await self._send_h11_event(h11.Data(data=body))
+        await self._send_h11_event(h11.EndOfMessage())
 
     async def _maybe_recycle(self) -> None:
         async with self._turn:

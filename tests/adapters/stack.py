@@ -78,6 +78,29 @@ class Stack:
         self.world.add_fault(FaultSpec(where, **{"times": 1, **fault}))
 
 
+class Watched:
+    """A front whose every answer is searched for the keys that its clients sent."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._keys: set[bytes] = set()
+        self.told: set[bytes] = set()
+        """Keys that an answer had in it: there must be none."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        for name, value in scope.get("headers", ()):
+            key = value.rpartition(b" ")[2]
+            if name == b"authorization" and len(key) > len("public") and key.strip(b"0"):
+                self._keys.add(key)
+
+        async def searched(message: Any) -> None:
+            said = [message.get("body", b""), *(value for _, value in message.get("headers", ()))]
+            self.told |= {key for key in self._keys if any(key in text for text in said)}
+            await send(message)
+
+        await self._front(scope, receive, searched)
+
+
 def chat_body(**keys: Any) -> dict[str, Any]:
     """A chat request's body; the usual keys unless said otherwise."""
     return {"model": PLAIN, "messages": [{"role": "user", "content": "Hi"}], **keys}
@@ -106,6 +129,7 @@ async def running(
         transport=LifoTransport(HORDE, backend=network),
         wall_clock=lambda: CREATED,
     )
+    watched = Watched(front)
     transport = LifoTransport(FRONT, backend=network)
     async with trio.open_nursery() as hordes:
         await hordes.start(
@@ -122,7 +146,7 @@ async def running(
             await fronts.start(
                 partial(
                     serve,
-                    front,
+                    watched,
                     [network.listen("front")],
                     limits,
                     stop=stop_front.wait,
@@ -135,6 +159,7 @@ async def running(
                 yield Stack(world, simulated, front, network, client, stop_front)
             stop_front.set()
         stop_horde.set()
+    assert not watched.told, "a key is nobody's but its Horde's"
 
 
 def events(text: str) -> list[Any]:

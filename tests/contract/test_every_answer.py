@@ -198,6 +198,36 @@ async def test_a_preflight_on_any_path(autojump_clock: trio.testing.MockClock) -
 
 
 @pytest.mark.parametrize(
+    "sent, status",
+    [
+        (b"NONSENSE\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 100_000 + b"\r\n\r\n", 431),
+        (b"POST /v1/models HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400),
+    ],
+    ids=["no request", "no host", "long headers", "no length"],
+)
+async def test_what_is_no_http_is_told_so(
+    sent: bytes, status: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Even this answer can be read by a page; the connection is over with it."""
+    async with running() as stack:
+        link = await stack.network.connect("front")
+        await link.send_all(sent)
+        received = b""
+        while piece := await link.receive_some():
+            received += piece
+        await link.aclose()
+    head, _, body = received.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    assert first.split()[1] == str(status)
+    headers = [(name, text) for name, _, text in (line.lower().partition(": ") for line in lines)]
+    check(httpx.Response(status, headers=headers, content=body), "GET")
+    assert ("connection", "close") in headers
+    assert json.loads(body)["error"]["code"] == "BadRequest"
+
+
+@pytest.mark.parametrize(
     "path, model",
     [
         (f"/v1/models/{VISION}", VISION),
