@@ -19,6 +19,9 @@ from horde_core.workers import PoolView, read_pool
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes: twenty replies of 16,384 tokens take some 2 MiB, a list of all workers less."""
 
+SHORTEST_SECRET = 8
+"""Characters: the AI Horde's keys have 22, and what is shorter may be a word of any message."""
+
 _NOT_OPENED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol)
 
 
@@ -195,6 +198,8 @@ class HordeClient:
                 raise Lost(
                     not isinstance(error, _NOT_OPENED), f"{type(error).__name__}: {error}"
                 ) from error
+            if response.status_code >= 400:
+                content = _without_key(content, caller.key)
             return HordeAnswer(response.status_code, dict(response.headers.items()), content)
         raise Lost(True, f"no whole answer within {wait.whole:g} s")
 
@@ -215,6 +220,13 @@ class HordeClient:
     async def aclose(self) -> None:
         """Closes idle connections."""
         await self._transport.aclose()
+
+
+def _without_key(content: bytes, key: str) -> bytes:
+    """A refusal may repeat what it refuses, and its message goes on to the client's own logs."""
+    if len(key) < SHORTEST_SECRET or key == native.ANONYMOUS_KEY:
+        return content
+    return content.replace(key.encode("latin-1"), b"...")
 
 
 async def _read(response: httpx.Response, bound: trio.CancelScope) -> bytes:

@@ -11,6 +11,7 @@ import trio
 
 from adapters.stack import OFFLINE, PLAIN, QWEN, chat_body, running
 from horde_adapters import log
+from horde_adapters.asgi import send_answer
 from horde_adapters.settings import Settings
 from horde_simulator.call import Call
 
@@ -172,6 +173,29 @@ async def test_a_fault_of_the_front_is_an_answer_like_any_other(
         assert answer.json()["error"]["code"] == "internal_error"
         assert "x-should-retry" not in answer.headers, "nothing was submitted"
         assert KEY not in answer.text
+    assert KEY not in "\n".join(logged)
+
+
+async def test_a_horde_that_repeats_the_key_is_not_quoted(
+    autojump_clock: trio.testing.MockClock, logged: list[str]
+) -> None:
+    """The key is never in an error, whoever wrote it; what else the Horde says is kept."""
+
+    async def repeating(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"].endswith("/chat/async"):
+            key = dict(scope["headers"])[b"apikey"].decode()
+            told = {"message": f"No user has the key {key}.", "rc": "InvalidAPIKey"}
+            await send_answer(send, 401, (), json.dumps(told).encode())
+        else:
+            await stack.simulated(scope, receive, send)
+
+    async with running(horde=repeating) as stack:
+        answer = await stack.client.post(
+            CHAT, json=chat_body(), headers={"Authorization": f"Bearer {KEY}"}
+        )
+        anonymous = await stack.chat()
+    assert answer.json()["error"]["message"] == "No user has the key ...."
+    assert anonymous.json()["error"]["message"] == "No user has the key 0000000000."
     assert KEY not in "\n".join(logged)
 
 
