@@ -21,6 +21,13 @@ from horde_adapters.settings_table import SETTINGS, default
 FILE_VARIABLE = f"{PREFIX}CONFIG"
 DEFAULT = "default"
 
+_ORDERED = (
+    ("ready_age", "pool_age", ", as the Horde isn't read more often than that"),
+    ("slowest_poll", "poll_interval", ""),
+    ("slowest_retry", "poll_interval", ""),
+    ("fast_pace", "slow_pace", ""),
+)
+
 
 class WrongSetting(Exception):  # noqa: N818 - what an operator reads
     """A setting that can't be: its name, its value, where it was said and what is allowed."""
@@ -137,14 +144,14 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def _check_together(values: Mapping[str, object]) -> None:
-    pool_age, ready_age = values["pool_age"], values["ready_age"]
-    assert isinstance(pool_age, float)
-    assert isinstance(ready_age, float)
-    if ready_age <= pool_age:
-        raise WrongSetting(
-            f"ready_age is {ready_age:g}: allowed is more than pool_age, which is {pool_age:g}, as "
-            "the Horde isn't read more often than that"
-        )
+    for larger, smaller, why in _ORDERED:
+        high, low = values[larger], values[smaller]
+        assert isinstance(high, float)
+        assert isinstance(low, float)
+        if high < low:
+            raise WrongSetting(
+                f"{larger} is {high:g}: allowed is no less than {smaller}, which is {low:g}{why}"
+            )
 
 
 def _deployment(values: Mapping[str, object]) -> Deployment:

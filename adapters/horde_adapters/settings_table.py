@@ -190,6 +190,24 @@ SECTIONS: Mapping[str, tuple[Setting, ...]] = {
             "What breaks a silence: an SSE comment, an empty chunk (for clients whose parser "
             "rejects comments), or nothing.",
         ),
+        Setting(
+            "fast_pace",
+            number(1, 100, "chunks a second"),
+            "settings.timing.pace.fast",
+            "How fast a stream's text is sent while few streams are open.",
+        ),
+        Setting(
+            "slow_pace",
+            number(1, 100, "chunks a second"),
+            "settings.timing.pace.slow",
+            "The same at the least, however many are open.",
+        ),
+        Setting(
+            "fast_streams",
+            integer(1, 100000, "streams"),
+            "settings.timing.pace.fast_streams",
+            "How many of one process may run at the fast pace; beyond, each is slower.",
+        ),
     ),
     "Connections": (
         Setting(

@@ -12,7 +12,8 @@ import trio
 
 from horde_adapters.serve import Address, Running, run_front
 from horde_adapters.settings import Limits, Settings
-from horde_core import pacing
+from horde_core.pacing import Pace
+from horde_core.timing import Timing
 
 
 def _announce(running: Running) -> None:
@@ -25,9 +26,9 @@ def main() -> None:
     parser.add_argument("horde")
     parser.add_argument("--pace", type=float)
     options = parser.parse_args()
-    if options.pace:
-        pacing.FAST_PACE = pacing.SLOW_PACE = options.pace
-    settings = Settings(horde_url=options.horde, most_requests=100_000)
+    pace = Pace(fast=options.pace, slow=options.pace) if options.pace else Pace()
+    timing = Timing(pace=pace)
+    settings = Settings(horde_url=options.horde, most_requests=100_000, timing=timing)
     run = partial(run_front, Address(), settings, Limits())
     trio.run(partial(run, until=trio.sleep_forever, ready=_announce))
 

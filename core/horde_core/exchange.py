@@ -62,7 +62,9 @@ class Exchange:
         self._quote = quote
         self._created = created
         self._timing = timing
-        self._relay = Relay(request.n, show_reasoning=request.horde.include_reasoning)
+        self._relay = Relay(
+            request.n, show_reasoning=request.horde.include_reasoning, pace=timing.pace
+        )
         self._submission = Submission(request, submit)
         self._cancellation = Cancellation(timing)
         self._polling = Polling(timing)

@@ -10,11 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-FAST_PACE = 20.0
-"""Chunks a second for each stream while few are open."""
-SLOW_PACE = 5.0
-FAST_STREAMS = 50
-"""Up to this many open streams all run at the fast pace; beyond, the sum of chunks stays level."""
+import attrs
 
 _SPACE = re.compile(r"\s+")
 
@@ -31,11 +27,22 @@ def _clusters(text: str) -> Iterator[Any]:
     return found
 
 
-def pace(open_streams: int) -> float:
-    """Chunks a second for each of so many open streams."""
-    if open_streams <= FAST_STREAMS:
-        return FAST_PACE
-    return max(SLOW_PACE, FAST_PACE * FAST_STREAMS / open_streams)
+@attrs.frozen
+class Pace:
+    """How fast streams run; a deployment sets it (contract: streaming, pacing)."""
+
+    fast: float = 20.0
+    """Chunks a second for each stream while few are open."""
+    slow: float = 5.0
+    """The same however many are open."""
+    fast_streams: int = 50
+    """So many may all run fast; beyond, the sum of chunks stays level."""
+
+    def of(self, open_streams: int) -> float:
+        """Chunks a second for each of so many open streams."""
+        if open_streams <= self.fast_streams:
+            return self.fast
+        return max(self.slow, self.fast * self.fast_streams / open_streams)
 
 
 def settled_length(text: str) -> int:

@@ -12,7 +12,7 @@ from typing import Literal
 import attrs
 
 from horde_core.native import Generation, Progress
-from horde_core.pacing import cut, pace, settled_length
+from horde_core.pacing import Pace, cut, settled_length
 
 Channel = Literal["content", "reasoning_content"]
 CHANNELS: tuple[Channel, Channel] = ("reasoning_content", "content")
@@ -88,7 +88,8 @@ class _Track:
 class Relay:
     """The live text of one request. Times are seconds on the exchange's clock."""
 
-    def __init__(self, choices: int, *, show_reasoning: bool) -> None:
+    def __init__(self, choices: int, *, show_reasoning: bool, pace: Pace | None = None) -> None:
+        self._pace = pace or Pace()
         self._tracks = [_Track() for _ in range(choices)]
         self._channels: tuple[Channel, ...] = CHANNELS if show_reasoning else ("content",)
         self._last_news: float | None = None
@@ -129,10 +130,12 @@ class Relay:
         if not fresh:
             return
         if self._last_news is not None:
-            self._rhythm = min(SLOWEST_RHYTHM, max(now - self._last_news, 1 / pace(open_streams)))
+            self._rhythm = min(
+                SLOWEST_RHYTHM, max(now - self._last_news, 1 / self._pace.of(open_streams))
+            )
         self._last_news = now
         for track, texts in fresh:
-            self._plan(track, texts, now, max(1, round(self._rhythm * pace(open_streams))))
+            self._plan(track, texts, now, max(1, round(self._rhythm * self._pace.of(open_streams))))
 
     def due(self, now: float) -> list[Piece]:
         """Hands out all that is due, merged: at most one piece per choice and channel in a row."""

@@ -4,6 +4,8 @@ from typing import Literal
 
 import attrs
 
+from horde_core.pacing import Pace
+
 KeepaliveStyle = Literal["comment", "chunk", "off"]
 
 
@@ -26,3 +28,4 @@ class Timing:
     keepalive_interval: float = 5.0
     keepalive_style: KeepaliveStyle = "comment"
     cancel_tries: int = 3
+    pace: Pace = attrs.field(factory=Pace)

@@ -12,6 +12,7 @@ from adapters.process import run
 from horde_adapters.configuration import WrongSetting, gather
 from horde_adapters.settings import Deployment, Limits, Settings
 from horde_adapters.settings_table import SETTINGS
+from horde_core.pacing import Pace
 from horde_core.timing import Timing
 
 SECRET = "Basic c2VjcmV0"
@@ -21,7 +22,9 @@ def leaves(kind: type, prefix: str = "") -> list[str]:
     """Every value that a deployment holds, by its path."""
     found: list[str] = []
     for field in attrs.fields(kind):
-        inner = {"settings": Settings, "limits": Limits, "timing": Timing}.get(field.name)
+        inner = {"settings": Settings, "limits": Limits, "timing": Timing, "pace": Pace}.get(
+            field.name
+        )
         path = prefix + field.name
         found += [path] if inner is None else leaves(inner, f"{path}.")
     return found
@@ -172,7 +175,12 @@ def test_a_file_is_typed(document: str, tmp_path: Path) -> None:
         ({"config": "{tmp}/b"}, {}, "the settings file {tmp}/b is no TOML: "),
         ({"config": "{tmp}/c"}, {}, "can't read the settings file {tmp}/c: "),
         ({"config": "{tmp}/d"}, {}, "can't read the settings file {tmp}/d: "),
-        ({"ready_age": "5"}, {}, "ready_age is 5: allowed is more than pool_age, which is 10"),
+        (
+            {"slow_pace": "30"},
+            {},
+            "fast_pace is 20: allowed is no less than slow_pace, which is 30",
+        ),
+        ({"ready_age": "5"}, {}, "ready_age is 5: allowed is no less than pool_age, which is 10"),
     ],
 )
 def test_what_else_stops_the_start(

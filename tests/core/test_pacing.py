@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from horde_core.pacing import cut, pace, settled_length
+from horde_core.pacing import Pace, cut, settled_length
 
 CLUSTER = regex.compile(r"\X")
 FAMILY = "👩‍👩‍👧"
@@ -25,7 +25,13 @@ def boundaries(text: str) -> set[int]:
 )
 def test_the_pace_falls_as_streams_grow(open_streams: int, expected: float) -> None:
     """20 chunks a second while few are open, 5 when many are (contract: pacing)."""
-    assert expected == pace(open_streams)
+    assert expected == Pace().of(open_streams)
+
+
+def test_a_deployment_sets_the_pace() -> None:
+    """Ten at the fast pace of 8; at twenty the sum stays level, and never below 3 each."""
+    pace = Pace(fast=8.0, slow=3.0, fast_streams=10)
+    assert [pace.of(streams) for streams in (1, 10, 20, 1000)] == [8.0, 8.0, 4.0, 3.0]
 
 
 @pytest.mark.parametrize(
