@@ -175,7 +175,9 @@ def test_a_status_without_the_count_of_restarts_is_no_restart() -> None:
     """Fields may be missing: 1, then none, then 1 again is one restart, before any text."""
     exchange = begun(STREAM, restarted=1)
     read(exchange, 1.1, processing=1, restarted=None, progress=[progress("Hello", attempt=2)])
-    effects = read(exchange, 2.3, processing=1, restarted=1, progress=[progress("Hello", attempt=2)])
+    effects = read(
+        exchange, 2.3, processing=1, restarted=1, progress=[progress("Hello", attempt=2)]
+    )
     assert b"ChatStreamDiverged" not in sent(effects)
 
 
