@@ -4,6 +4,7 @@ python -m horde_benchmarks.bench --only polling,calls --json result.json --svg r
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from time import monotonic
@@ -20,6 +21,8 @@ BAR = 24
 
 def run(options: argparse.Namespace) -> int:
     """Measures. Status 0, or 2 when a file or a name is wrong or this machine can't be measured."""
+    # Ended like a Ctrl-C, so that the servers under measurement end as well.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         before = figures.read(options.compare) if options.compare else {}
         names = _names(options.only)
