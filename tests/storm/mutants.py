@@ -169,8 +169,8 @@ def text_handed_out_twice(patch: Patch) -> None:
 def hidden_reasoning_shown(patch: Patch) -> None:
     init = Relay.__init__
 
-    def shown(self: Relay, choices: int, *, show_reasoning: bool) -> None:
-        init(self, choices, show_reasoning=True)
+    def shown(self: Relay, choices: int, **named: Any) -> None:
+        init(self, choices, **{**named, "show_reasoning": True})
 
     patch.setattr(Relay, "__init__", shown)
 

@@ -10,6 +10,7 @@ from horde_core.native import Status, UnreadableAnswer, read_status
 
 FAMILY = 6
 _SLACK: Final = 1e-6
+_PATIENT: Final = frozenset({"horde_timeout", "horde_status_lost", "no_eligible_worker"})
 LONGEST_PAUSE: Final = 60.0
 """Seconds that the Horde's limiter may ask a cancel to wait."""
 
@@ -48,6 +49,8 @@ def _too_early(storm: Storm, record: Record, budget: float) -> Iterator[tuple[st
     if record.complete_at is None:
         return
     outcome, now = outcome_of(record), record.complete_at
+    if outcome not in _PATIENT:
+        return
     read = [(made, status) for made in record.calls if (status := _status(made)) is not None]
     if outcome == "horde_timeout" and now - record.came_at < budget - _SLACK:
         yield "patience", f"a timeout after {now - record.came_at:.3f} s of {budget:g} s"
