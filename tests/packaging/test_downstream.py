@@ -49,6 +49,7 @@ def test_the_wheel_brings_its_data(python: Path, tmp_path: Path) -> None:
     top = {name.strip("[]' ") for name in lines[0].split(",")}
     assert {name for name in top if not name.endswith(".dist-info") and name != ".."} == {
         "horde_adapters",
+        "horde_benchmarks",
         "horde_core",
         "horde_simulator",
     }
