@@ -85,8 +85,13 @@ class LifoTransport(httpx.AsyncBaseTransport):
                     extensions=extensions,
                 )
             )
-        except _THEIRS as error:
-            raise _translated(error, request) from error
+        except BaseException as error:
+            # Cancelled before it had begun, httpcore leaves the connection open: nobody's then.
+            with trio.CancelScope(shield=True):
+                await connection.aclose()
+            if isinstance(error, _THEIRS):
+                raise _translated(error, request) from error
+            raise
         return httpx.Response(
             answer.status,
             headers=answer.headers,
@@ -148,5 +153,7 @@ class _Body(httpx.AsyncByteStream):
             raise _translated(error, self._request) from error
 
     async def aclose(self) -> None:
-        await self._answer.aclose()
+        # Nothing waits for the other side here; cancelled, the connection would be nobody's.
+        with trio.CancelScope(shield=True):
+            await self._answer.aclose()
         self._transport.give_back(self._connection)

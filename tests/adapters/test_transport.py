@@ -1,5 +1,7 @@
 """The pool-free transport: reuse, order, staleness, and what became of a request that failed."""
 
+from contextlib import suppress
+
 import httpx
 import pytest
 import trio
@@ -53,6 +55,42 @@ async def test_one_connection_serves_calls_in_turn(
             assert (answer.status, answer.body) == (200, b"{}")
         assert network.connections["horde"] == 1
         await horde.aclose()
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("deadline", [0.0, 0.5, 1.0, 1.5])
+async def test_a_call_that_is_cancelled_closes_its_connection(
+    deadline: float, autojump_clock: trio.testing.MockClock
+) -> None:
+    """At once, while its answer is awaited, with its answer there: never left open, unused."""
+    network = Network()
+    listener = network.listen("horde")
+    transport = LifoTransport(httpx.URL(HORDE), backend=network)
+    horde = HordeClient(HORDE, agent="test", transport=transport)
+    open_connections = 0
+
+    async def serve() -> None:
+        nonlocal open_connections
+        stream = await listener.accept()
+        open_connections += 1
+        nursery.start_soon(serve)
+        while await stream.receive_some():
+            await trio.sleep(1.0)
+            with suppress(trio.BrokenResourceError):
+                await stream.send_all(ANSWER)
+        open_connections -= 1
+        await stream.aclose()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve)
+        await horde.status("a", "", CALLER)
+        assert open_connections == 1
+        with trio.move_on_after(deadline):
+            await horde.submit(b"{}", CALLER)
+        await trio.sleep(5.0)
+        await horde.aclose()
+        await trio.testing.wait_all_tasks_blocked()
+        assert open_connections == 0
         nursery.cancel_scope.cancel()
 
 
