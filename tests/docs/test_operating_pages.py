@@ -270,7 +270,8 @@ def test_every_block_is_of_a_kind_that_is_checked() -> None:
     """A block in another language would be a snippet that nothing runs."""
     kinds = {
         ("console", None),
-        *(("console", title) for title in ("install", "server", "image", "cluster", "lock")),
+        *(("console", title) for title in ("install", "server", "image", "cluster")),
+        *(("console", title) for title in ("lock", "soak")),
         ("http", None),
         ("mermaid", None),
     }
