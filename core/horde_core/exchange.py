@@ -348,7 +348,7 @@ class Exchange:
         return "refused"
 
     def _cancel_and_refuse(self, refusal: Refusal) -> str:
-        """The job goes first (contract section 9, steps 5 and 6); an open stream is told at once."""
+        """The job goes first (contract section 9, step 5); an open stream is told at once."""
         if self.response.phase is Phase.OPEN:
             return self._refuse_and_cancel(refusal)
         self._cancel()

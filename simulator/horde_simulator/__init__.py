@@ -1,1 +1,1 @@
-"""A simulated AI Horde: a world of users, workers and jobs that runs without a clock or a socket."""
+"""A simulated AI Horde: users, workers and jobs in a world without a clock or a socket."""

@@ -1,6 +1,6 @@
 """Runs other people's programs: each test says what it needs, and skips where that is missing.
 
-With `HORDE_FRONT_TEST_ALL=1` (as in CI) what is missing fails the test instead.
+With `TEST_EVERYTHING=1` (as in CI) what is missing fails the test instead.
 """
 
 import importlib.util
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from clients.dev_server import KEY, DevServer
+from everything import TEST_EVERYTHING
 
 HERE = Path(__file__).parent
 SCRIPTS = HERE / "scripts"
@@ -32,7 +33,7 @@ def need(there: bool, what: str, how: str) -> None:
     if there:
         return
     reason = f"needs {what}: {how}"
-    if os.environ.get("HORDE_FRONT_TEST_ALL") == "1":
+    if TEST_EVERYTHING:
         pytest.fail(reason)
     pytest.skip(reason)
 

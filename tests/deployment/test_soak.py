@@ -6,8 +6,12 @@ import pytest
 
 from deployment.rig import NGINX
 from deployment.soak import soak
+from everything import takes_a_minute
 
-pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx isn't installed")
+pytestmark = [
+    takes_a_minute,
+    pytest.mark.skipif(NGINX is None, reason="nginx isn't installed"),
+]
 
 
 def test_nothing_is_lost(tmp_path: Path) -> None:

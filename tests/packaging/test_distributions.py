@@ -14,7 +14,9 @@ import pytest
 
 from deployment.environments import fresh, pip, run
 from docs.pages import ROOT
+from everything import takes_a_minute
 
+pytestmark = takes_a_minute
 PACKAGES = ("horde_core", "horde_adapters", "horde_simulator")
 LOCK = ROOT / "deploy" / "docker" / "requirements.lock"
 USER = '''\

@@ -8,7 +8,9 @@ import pytest
 
 from deployment.environments import pip, run
 from docs.pages import ROOT, blocks, write_files
+from everything import takes_a_minute
 
+pytestmark = takes_a_minute
 PAGE = "docs/tutorial/test-your-own-client.md"
 
 
