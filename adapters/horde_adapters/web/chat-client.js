@@ -158,6 +158,7 @@ export async function readReply(response, watch = {}) {
   const status = response.status;
   try {
     for await (const event of readEvents(response)) {
+      watch.signal?.throwIfAborted(); // also of what came in one piece with what made the user stop
       if (event.comment !== undefined) {
         const place = /^horde queue_position=(\d+) wait_time=(\d+)/.exec(event.comment);
         if (place) watch.onQueue?.({ position: Number(place[1]), waitTime: Number(place[2]) });
