@@ -45,9 +45,10 @@ def test_the_wheel_brings_its_data(python: Path, tmp_path: Path) -> None:
         "print(r.files('horde_simulator').joinpath('scenarios/default.toml').is_file())\n"
         "print(r.files('horde_adapters').joinpath('dashboard/index.html').is_file())\n"
         "print(r.files('horde_adapters').joinpath('py.typed').is_file())\n"
+        "print(not r.files('horde_benchmarks').joinpath('storm').is_dir())\n"
     )
     lines = run(python, "-c", code, cwd=tmp_path).stdout.splitlines()
-    assert lines[1:] == ["True", "True", "True"]
+    assert lines[1:] == ["True"] * 4
     top = {name.strip("[]' ") for name in lines[0].split(",")}
     assert {name for name in top if not name.endswith(".dist-info") and name != ".."} == {
         "horde_adapters",
