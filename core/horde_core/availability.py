@@ -7,7 +7,7 @@ from horde_core.chat import ChatRequest
 from horde_core.errors import Refusal, refuse
 from horde_core.faults import no_such_model
 from horde_core.horde_errors import model_param
-from horde_core.native import ExceededLimit, Status
+from horde_core.native import LIMITS, ExceededLimit, Status
 from horde_core.workers import PoolView
 
 
@@ -43,7 +43,7 @@ class Outlook:
             self._ineligible_since = now
         elif now - self._ineligible_since >= self._grace:
             return no_eligible_worker(
-                request, f"No online worker could serve it for {self._grace:g} s."
+                request, f"No online worker could serve it for {self._grace:g} s{_beyond(status)}."
             )
         if (
             is_first
@@ -62,11 +62,12 @@ def lacking(request: ChatRequest, status: Status) -> Refusal | None:
         return None
     if pool.online_workers == 0:
         return no_eligible_worker(request, _nobody(request))
-    temperature = [limit for limit in pool.exceeded_limits if limit.limit != "max_length"]
+    temperature = [limit for limit in pool.exceeded_limits if limit.limit in LIMITS]
     if pool.missing_features or pool.missing_guarantees or temperature:
         return _missing(pool.missing_features, pool.missing_guarantees, temperature)
     for limit in pool.exceeded_limits:
-        return _too_long(request, limit)
+        if limit.limit == "max_length":
+            return _too_long(request, limit)
     return None
 
 
@@ -111,6 +112,13 @@ def _nobody(request: ChatRequest) -> str:
     return f"The model is not served by any online worker that {' and '.join(given)} {allow}."
 
 
+def _beyond(status: Status) -> str:
+    """What no worker reaches, where the pool tells: a context, say, that is larger than any."""
+    limits = status.pool.exceeded_limits if status.pool else ()
+    told = "; ".join(_exceeded(limit) for limit in limits)
+    return f" ({told})" if told else ""
+
+
 def queue_unavailable(status: Status, budget_left: float) -> Refusal:
     """Under `fail_fast`: the estimated wait is longer than the request may take."""
     return refuse(
@@ -135,11 +143,7 @@ def _missing(
         lacks.append("features: " + ", ".join(features))
     if guarantees:
         lacks.append("guarantees: " + ", ".join(guarantees))
-    lacks += [
-        f"limit {limit.limit}: {_figure(limit.requested)} requested, "
-        f"at most {_figure(limit.largest)} served"
-        for limit in limits
-    ]
+    lacks += [_exceeded(limit) for limit in limits]
     advice = ["Drop or change what is missing"]
     if limits:
         advice.append("lower the temperature")
@@ -163,6 +167,13 @@ def _too_long(request: ChatRequest, limit: ExceededLimit) -> Refusal:
         "no_worker_supports_limit",
         f"No online worker of the model serves max_tokens {request.max_tokens}.{largest}",
         "max_tokens",
+    )
+
+
+def _exceeded(limit: ExceededLimit) -> str:
+    return (
+        f"limit {limit.limit}: {_figure(limit.requested)} requested, "
+        f"at most {_figure(limit.largest)} served"
     )
 
 

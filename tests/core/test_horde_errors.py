@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.following import a_request
+from core.following import a_request, begun, error, read, told
 from core.horde_bodies import answer, pool, status
 from horde_core.availability import lacking
 from horde_core.errors import FRONT_CODES, refuse, retry_after_header, to_json, type_of_status
@@ -203,7 +203,7 @@ LACKS = [
         "serves max_tokens 512.",
     ),
     (
-        {"exceeded_limits": [{"limit": "x"}]},
+        {"exceeded_limits": [{"limit": "max_temperature_with_tools"}]},
         "no_worker_supports_features",
         "unknown requested, at most unknown served",
     ),
@@ -239,6 +239,16 @@ def test_an_empty_pool_is_told_with_what_emptied_it(options: dict[str, Any], say
     assert refusal is not None
     assert refusal.code == "no_eligible_worker"
     assert says in refusal.message
+
+
+def test_a_limit_that_has_no_code_of_its_own_is_left_to_the_grace() -> None:
+    """Such as a context larger than any: the status table's "otherwise"."""
+    beyond = {"limit": "max_context_length", "requested": 32768, "largest": 8192}
+    exceeded = status(eligible_workers=0, pool=pool(exceeded_limits=[beyond]))
+    assert lacking(a_request(), read_status(answer(exceeded).body)) is None
+    exchange = begun(**exceeded)
+    message = error(told(exchange, read(exchange, 16.0, **exceeded), 16.0))["message"]
+    assert "for 15 s (limit max_context_length: 32768 requested, at most 8192 served)" in message
 
 
 def test_a_pool_that_lacks_nothing_or_isnt_told() -> None:
