@@ -34,6 +34,14 @@ def new_exchange(request: ChatRequest | None = None, timing: Timing | None = Non
     )
 
 
+def looked_up(
+    exchange: Exchange, *online: str, known: tuple[str, ...] = (), fresh: bool
+) -> list[Effect]:
+    """A new exchange's first two events: it arrives, and the view is read."""
+    exchange.handle(events.Arrived(), 0.0)
+    return exchange.handle(events.PoolRead(view(*online, known=known), fresh=fresh), 0.0)
+
+
 def begun(
     request: ChatRequest | None = None, timing: Timing | None = None, **first_status: Any
 ) -> Exchange:
