@@ -1,8 +1,10 @@
 """The listings: every known model with its counts, and the Horde's totals."""
 
+from math import ceil
 from typing import Any
 
 from horde_simulator.state import State
+from horde_simulator.status import BACKGROUND_JOB_SECONDS
 
 
 def model_entry(state: State, model: str) -> dict[str, Any]:
@@ -12,15 +14,18 @@ def model_entry(state: State, model: str) -> dict[str, Any]:
     threads = sum(worker.threads for worker in online)
     speed = sum(worker.threads * worker.speed for worker in online)
     line = state.queue.line(model)
+    others = [worker.profile.background_seconds for worker in online if worker.profile is not None]
+    ahead = min(others) if len(others) == len(online) and others else 0.0
     known = next((spec for spec in state.scenario.models if spec.name == model), None)
     return {
         "name": model,
         "count": threads,
         "workers": len(online),
         "performance": round(sum(worker.speed for worker in online), 1),
-        "queued": float(line.tokens),
-        "jobs": float(line.jobs),
-        "eta": int(line.tokens / speed) if speed else (10_000 if line.tokens else 0),
+        # Other users' jobs, which a scenario keeps ahead at a worker, wait and take time as well.
+        "queued": round(line.tokens + ahead * speed, 1),
+        "jobs": float(line.jobs + ceil(ahead / BACKGROUND_JOB_SECONDS)),
+        "eta": int(line.tokens / speed + ahead) if speed else (10_000 if line.tokens else 0),
         "type": "text",
         "parameters_billion": known.parameters_billion if known is not None else None,
     }

@@ -148,6 +148,13 @@ def test_models_listing() -> None:
     assert caller.status == 404
 
 
+def test_models_listing_counts_other_users_jobs() -> None:
+    """30 s of them at 8 tokens a second, in jobs of 5 s: a model that is never idle says so."""
+    world = World(scenario(profile("a", tokens_per_second=8.0, background_seconds=30.0)))
+    entry = Caller(world).send("GET", f"/status/models/{MODEL}")
+    assert (entry["queued"], entry["jobs"], entry["eta"]) == (240.0, 6.0, 30)
+
+
 def test_find_user() -> None:
     caller = Caller(empty_world(), "poor-key")
     answer = caller.send("GET", "/find_user")
