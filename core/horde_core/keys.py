@@ -17,6 +17,7 @@ from horde_core.parameters import (
     EFFORTS,
     LEAST_TOKENS,
     MOST_MODELS,
+    MOST_REPLIES,
     MOST_STOPS,
     MOST_TOKENS,
     token_limit,
@@ -25,7 +26,6 @@ from horde_core.response_format import read_response_format
 from horde_core.scalars import Hook, boolean, decimal, integer, nullable, strict_reader
 from horde_core.tools import MOST_TOOLS, read_tool_choice, read_tools
 
-MOST_REPLIES: Final = 20
 _INT64 = 2**63
 _NO_OPTIONS = HordeOptions()
 
