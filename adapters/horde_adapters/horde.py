@@ -57,7 +57,7 @@ class Wait:
     whole: float
 
     def extensions(self) -> Mapping[str, Mapping[str, float]]:
-        """As httpcore takes them."""
+        """As transports take them."""
         return {"timeout": {"connect": self.connect}}
 
 
@@ -187,11 +187,11 @@ class HordeClient:
             content=body,
             extensions={**wait.extensions(), "target": target.encode("ascii")},
         )
-        with trio.move_on_after(wait.whole) as bound:
+        with trio.move_on_after(wait.whole):
             try:
                 response = await self._transport.handle_async_request(request)
                 try:
-                    content = await _read(response, bound)
+                    content = await _read(response)
                 finally:
                     await response.aclose()
             except httpx.RequestError as error:
@@ -229,24 +229,15 @@ def _without_key(content: bytes, key: str) -> bytes:
     return content.replace(key.encode("latin-1"), b"...")
 
 
-async def _read(response: httpx.Response, bound: trio.CancelScope) -> bytes:
+async def _read(response: httpx.Response) -> bytes:
     is_coded = "content-encoding" in response.headers
     stream = response.aiter_bytes() if is_coded else response.stream
     assert isinstance(stream, AsyncIterable)
     chunks: list[bytes] = []
     size = 0
-    try:
-        async for chunk in stream:
-            size += len(chunk)
-            if size <= LARGEST_ANSWER:
-                chunks.append(chunk)
-            else:
-                # Leaving the loop would leave httpcore's own generators to the garbage collector;
-                # cancelled, they all end at their next read.
-                bound.cancel()
-    except trio.Cancelled:
-        if size <= LARGEST_ANSWER:
-            raise
-    if size > LARGEST_ANSWER:
-        raise Lost(True, f"the answer is larger than {LARGEST_ANSWER} bytes")
+    async for chunk in stream:
+        size += len(chunk)
+        if size > LARGEST_ANSWER:
+            raise Lost(True, f"the answer is larger than {LARGEST_ANSWER} bytes")
+        chunks.append(chunk)
     return b"".join(chunks)

@@ -1,14 +1,11 @@
 """A network without sockets: whole HTTP over memory streams, so that time can be virtual.
 
-It leans on what hypercorn asks of a socket stream and on httpcore's network backends; both are
-only used here.
+It leans on what hypercorn asks of a socket stream, which is only used here.
 """
 
 import socket
-from collections.abc import Iterable
 from typing import Any
 
-import httpcore
 import trio
 import trio.testing
 
@@ -65,8 +62,8 @@ class LinkListener(trio.abc.Listener[LinkStream]):
         await self._accepted.aclose()
 
 
-class Network(httpcore.AsyncNetworkBackend):
-    """Hosts by name. httpcore connects through it; `connect` gives a bare link."""
+class Network:
+    """Hosts by name. Transports connect through it."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, LinkListener] = {}
@@ -82,51 +79,15 @@ class Network(httpcore.AsyncNetworkBackend):
         """Makes a host refuse new connections."""
         del self._listeners[host]
 
-    async def connect(self, host: str) -> Any:
-        """Opens a link to a host; raises httpcore.ConnectError without one."""
+    async def connect(self, host: str, port: int = 80, context: object = None) -> Any:
+        """Opens a link to a host; raises OSError without one."""
         await trio.lowlevel.checkpoint()
         if host not in self._listeners:
-            raise httpcore.ConnectError(f"no host {host}")
+            raise ConnectionRefusedError(f"no host {host}")
         self.connections[host] = port = self.connections.get(host, 0) + 1
         ours, theirs = trio.testing.memory_stream_pair()
         try:
             await self._listeners[host].opened.send(LinkStream(theirs, 10_000 + port))
         except trio.BrokenResourceError:
-            raise httpcore.ConnectError(f"{host} is closed") from None
+            raise ConnectionRefusedError(f"{host} is closed") from None
         return ours
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        return _ClientStream(await self.connect(host))
-
-    async def sleep(self, seconds: float) -> None:
-        await trio.sleep(seconds)
-
-
-class _ClientStream(httpcore.AsyncNetworkStream):
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        try:
-            with trio.fail_after(float("inf") if timeout is None else timeout):
-                return bytes(await self._stream.receive_some(max_bytes))
-        except trio.TooSlowError as error:
-            raise httpcore.ReadTimeout(str(error)) from error
-        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            raise httpcore.ReadError(str(error)) from error
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        try:
-            await self._stream.send_all(buffer)
-        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            raise httpcore.WriteError(str(error)) from error
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()

@@ -126,11 +126,11 @@ async def running(
     settings = attrs.evolve(settings or Settings(), horde_url=str(HORDE))
     front = Front(
         settings,
-        transport=LifoTransport(HORDE, backend=network),
+        transport=LifoTransport(HORDE, connect=network.connect),
         wall_clock=lambda: CREATED,
     )
     watched = Watched(front)
-    transport = LifoTransport(FRONT, backend=network)
+    transport = LifoTransport(FRONT, connect=network.connect)
     async with trio.open_nursery() as hordes:
         await hordes.start(
             partial(

@@ -29,7 +29,7 @@ needs_chromium = pytest.mark.skipif(
 async def test_the_simulator_serves_it(path: str) -> None:
     """On its own port, beside the control API, allowed nothing but its own files."""
     async with running() as stack:
-        transport = LifoTransport(HORDE, backend=stack.network)
+        transport = LifoTransport(HORDE, connect=stack.network.connect)
         async with httpx.AsyncClient(transport=transport, base_url=HORDE) as client:
             answer = await client.get(path)
     assert answer.status_code == 200

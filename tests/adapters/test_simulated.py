@@ -40,7 +40,7 @@ async def served(
                 serve, app, [network.listen("horde")], Limits(), stop=stop.wait, drain=app.drain
             )
         )
-        transport = LifoTransport(HORDE, backend=network)
+        transport = LifoTransport(HORDE, connect=network.connect)
         async with httpx.AsyncClient(transport=transport, base_url=HORDE, timeout=100) as client:
             yield world, client, network
         stop.set()

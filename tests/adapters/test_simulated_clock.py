@@ -20,7 +20,7 @@ async def watching(clock: Literal["real", "manual"], factor: float) -> AsyncIter
     """Gives a client of the Horde's own port."""
     scenario = attrs.evolve(shipped_scenario("default"), clock=clock, clock_factor=factor)
     async with running(scenario) as stack:
-        transport = LifoTransport(HORDE, backend=stack.network)
+        transport = LifoTransport(HORDE, connect=stack.network.connect)
         async with httpx.AsyncClient(transport=transport, base_url=HORDE, timeout=100.0) as client:
             yield client
 

@@ -37,7 +37,7 @@ async def _answer(stream: LinkStream, answers: list[bytes]) -> None:
 
 def client(network: Network) -> HordeClient:
     """A Horde client over the network."""
-    transport = LifoTransport(httpx.URL(HORDE), backend=network)
+    transport = LifoTransport(httpx.URL(HORDE), connect=network.connect)
     return HordeClient(HORDE, agent="test", transport=transport)
 
 
@@ -65,7 +65,7 @@ async def test_a_call_that_is_cancelled_closes_its_connection(
     """At once, while its answer is awaited, with its answer there: never left open, unused."""
     network = Network()
     listener = network.listen("horde")
-    transport = LifoTransport(httpx.URL(HORDE), backend=network)
+    transport = LifoTransport(httpx.URL(HORDE), connect=network.connect)
     horde = HordeClient(HORDE, agent="test", transport=transport)
     open_connections = 0
 
