@@ -50,10 +50,8 @@ class Account:
         elif refusal is not None:
             self.refused(refusal)
         first = None if drive.first_byte_at is None else drive.first_byte_at - drive.began
-        if first is not None:
-            self._metrics.first_byte_seconds.labels(_label(stream)).observe(first)
         total = trio.current_time() - drive.began
-        self._metrics.chat_seconds.labels(_label(stream)).observe(total)
+        self._metrics.chatted(stream=stream, first_byte=first, seconds=total)
         if status is not None:
             self._metrics.kudos.inc(max(0.0, status.kudos))
         served = status.generations[0] if status is not None and status.generations else None
@@ -81,7 +79,3 @@ class Account:
             **self._fields,
             total=trio.current_time() - self._began,
         )
-
-
-def _label(flag: bool) -> str:
-    return "true" if flag else "false"

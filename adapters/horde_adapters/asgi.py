@@ -40,8 +40,10 @@ class Incoming:
         """
         chunks: list[bytes] = []
         size = 0
-        with trio.move_on_after(self._whole):
+        ends_at = trio.current_time() + self._whole
+        with trio.CancelScope() as waiting:
             while not self._has_ended:
+                waiting.deadline = min(ends_at, trio.current_time() + self._pause)
                 chunk = await self._next()
                 size += len(chunk)
                 if size <= cap:
@@ -54,7 +56,8 @@ class Incoming:
         if size > cap:
             raise refuse("request_too_large", f"The request body is larger than {cap} bytes.")
         if not self._has_ended:
-            raise self._give_up()
+            self._is_given_up = True
+            raise refuse("BadRequest", "The request body took too long to arrive.")
         return b"".join(chunks)
 
     async def discard(self) -> None:
@@ -67,19 +70,12 @@ class Incoming:
                 await self.read(cap=0)
 
     async def _next(self) -> bytes:
-        with trio.move_on_after(self._pause) as silence:
-            message = await self._receive()
-        if silence.cancelled_caught:
-            raise self._give_up()
+        message = await self._receive()
         if message["type"] == "http.disconnect":
             raise ClientLeft
         self._has_ended = not message.get("more_body", False)
         chunk: bytes = message.get("body", b"")
         return chunk
-
-    def _give_up(self) -> Refusal:
-        self._is_given_up = True
-        return refuse("BadRequest", "The request body took too long to arrive.")
 
 
 async def send_answer(send: Send, status: int, headers: Headers, body: bytes) -> None:

@@ -6,6 +6,8 @@ processes that share the folder are summed, and gauges of dead ones are left out
 
 import os
 from collections.abc import Iterable
+from functools import cache
+from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -38,6 +40,8 @@ class Metrics:
     def __init__(self) -> None:
         registry = CollectorRegistry()
         self._registry = registry
+        # Finding a metric's child costs more than counting with it, and their number is bounded.
+        self._child = cache(_child)
         self.requests = Counter(
             "horde_front_requests",
             "Requests answered, by route and by how they ended: ok, an error code, "
@@ -125,17 +129,33 @@ class Metrics:
             code = OK
         elif code != LEFT and code not in FRONT_CODES:
             code = HORDE_REFUSAL
-        self.requests.labels(route, code).inc()
+        self._child(self.requests, route, code).inc()
 
     def dropped(self, parameters: Iterable[str]) -> None:
         """Counts keys that the deployment drops: its own list bounds the label."""
         for parameter in parameters:
-            self.dropped_parameters.labels(parameter).inc()
+            self._child(self.dropped_parameters, parameter).inc()
 
     def called(self, call: str, outcome: str, seconds: float) -> None:
         """Counts a call to the Horde."""
-        self.horde_calls.labels(call, outcome).inc()
-        self.horde_call_seconds.labels(call).observe(seconds)
+        self._child(self.horde_calls, call, outcome).inc()
+        self._child(self.horde_call_seconds, call).observe(seconds)
+
+    def entered(self, phase: str) -> None:
+        """A chat request is in this phase now."""
+        self._child(self.in_flight, phase).inc()
+
+    def went_on(self, phase: str, seconds: float) -> None:
+        """It is so no longer, after so long."""
+        self._child(self.in_flight, phase).dec()
+        self._child(self.phase_seconds, phase).observe(seconds)
+
+    def chatted(self, *, stream: bool, first_byte: float | None, seconds: float) -> None:
+        """A chat request is over: when its first byte went out, if one did, and what it took."""
+        kind = "true" if stream else "false"
+        if first_byte is not None:
+            self._child(self.first_byte_seconds, kind).observe(first_byte)
+        self._child(self.chat_seconds, kind).observe(seconds)
 
     def exposition(self) -> bytes:
         """All of it in Prometheus' text format."""
@@ -144,3 +164,7 @@ class Metrics:
             registry = CollectorRegistry()
             multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+
+def _child(metric: Any, *labels: str) -> Any:
+    return metric.labels(*labels)

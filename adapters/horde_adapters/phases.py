@@ -48,7 +48,7 @@ class Phases:
         self._state: State | None = State.NEW
         self._status: Status | None = None
         self._stream = stream
-        metrics.in_flight.labels(Phase.LOOKING_UP.value).inc()
+        metrics.entered(Phase.LOOKING_UP.value)
         if stream:
             metrics.streams_in_flight.inc()
 
@@ -76,10 +76,9 @@ class Phases:
         if last is not None:
             spent = now - self._since
             self.seconds[last] = self.seconds.get(last, 0.0) + spent
-            self._metrics.in_flight.labels(last.value).dec()
-            self._metrics.phase_seconds.labels(last.value).observe(spent)
+            self._metrics.went_on(last.value, spent)
         if phase is not None:
-            self._metrics.in_flight.labels(phase.value).inc()
+            self._metrics.entered(phase.value)
         self._phase, self._since = phase, now
 
 
