@@ -4,13 +4,30 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from horde_adapters.ticker import SLOT, Ticker
+from horde_adapters.ticker import CROWD, SLOT, WIDEST, Ticker
 
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=20))
 def test_rings_in_time(times: list[float]) -> None:
     """Whatever the times, and in whatever order they were asked for."""
+    for asked, rung in zip(times, rung_at(times), strict=True):
+        assert asked <= rung <= max(asked, 0) + SLOT + 1e-9
+
+
+@settings(max_examples=20)
+@given(st.lists(st.floats(0.1, 10), min_size=4 * CROWD, max_size=5 * CROWD))
+def test_a_crowd_shares_wake_ups(times: list[float]) -> None:
+    """At most a wider slot late; and those that come when many wait are on the wide grid."""
+    rung = rung_at(times)
+    for asked, at in zip(times, rung, strict=True):
+        assert asked <= at <= asked + WIDEST * SLOT + 1e-9
+    wide = WIDEST * SLOT
+    assert all(abs(at / wide - round(at / wide)) < 1e-6 for at in rung[3 * CROWD :])
+
+
+def rung_at(times: list[float]) -> list[float]:
+    """When each was rung that was asked for at the beginning, one after another."""
     rung: dict[int, float] = {}
 
     async def wait(index: int, event: trio.Event) -> None:
@@ -26,12 +43,10 @@ def test_rings_in_time(times: list[float]) -> None:
                     event = trio.Event()
                     ticker.ring(event, at)
                     waiters.start_soon(wait, index, event)
-                    await trio.lowlevel.checkpoint()
             nursery.cancel_scope.cancel()
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    for index, at in enumerate(times):
-        assert at <= rung[index] <= max(at, 0) + SLOT + 1e-9
+    return [rung[index] for index in range(len(times))]
 
 
 async def test_sooner_than_all_before(autojump_clock: trio.testing.MockClock) -> None:
