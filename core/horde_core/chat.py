@@ -41,10 +41,19 @@ class ToolCall:
 
 @attrs.frozen
 class Message:
-    """One message; a `developer` message has become `system`, text-only arrays one string."""
+    """One message; a `developer` message has become `system`, text-only arrays one string.
+
+    Most have no more than this, and each attribute of a frozen value takes time to set.
+    """
 
     role: Role
     content: str | tuple[TextPart | ImagePart, ...] | None
+
+
+@attrs.frozen
+class FullMessage(Message):
+    """A message with a name, with calls, or with the id of the call that it answers."""
+
     name: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from horde_core.chat import (
     ChatRequest,
+    FullMessage,
     ImagePart,
     Message,
     ResponseFormat,
@@ -32,7 +33,19 @@ def submit_body(
     `context_length` is the deployment's default in tokens, for a request that names none.
     """
     options = request.horde
-    body: dict[str, Any] = {"messages": [_message(message) for message in request.messages]}
+    body: dict[str, Any] = {
+        "messages": [_message(message) for message in request.messages],
+        "params": _params(request, context_length),
+        "models": request.models,
+        "workers": options.only or options.ignore,
+        "worker_blacklist": bool(options.ignore),
+        "trusted_workers": options.trusted_workers,
+        "slow_workers": options.slow_workers,
+        "conformance": options.conformance,
+        "context_fit": options.context_fit,
+        "progress": request.is_live,
+        "dry_run": dry_run,
+    }
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         if request.tool_choice is not None:
@@ -41,16 +54,6 @@ def submit_body(
             body["parallel_tool_calls"] = request.parallel_tool_calls
     if request.response_format is not None:
         body["response_format"] = _response_format(request.response_format)
-    body["params"] = _params(request, context_length)
-    body["models"] = request.models
-    body["workers"] = options.only or options.ignore
-    body["worker_blacklist"] = bool(options.ignore)
-    body["trusted_workers"] = options.trusted_workers
-    body["slow_workers"] = options.slow_workers
-    body["conformance"] = options.conformance
-    body["context_fit"] = options.context_fit
-    body["progress"] = request.is_live
-    body["dry_run"] = dry_run
     if operation_key is not None and not dry_run:
         body["operation_key"] = operation_key
     return compact_json(body)
@@ -76,11 +79,15 @@ def _params(request: ChatRequest, context_length: int) -> dict[str, Any]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    content = message.content
-    sent: dict[str, Any] = {
-        "role": message.role,
-        "content": [_part(part) for part in content] if isinstance(content, tuple) else content,
-    }
+    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    if type(message.content) is tuple:
+        sent["content"] = [_part(part) for part in message.content]
+    if type(message) is FullMessage:
+        _add_rest(sent, message)
+    return sent
+
+
+def _add_rest(sent: dict[str, Any], message: FullMessage) -> None:
     if message.name is not None:
         sent["name"] = message.name
     if message.tool_calls:
@@ -94,7 +101,6 @@ def _message(message: Message) -> dict[str, Any]:
         ]
     if message.tool_call_id is not None:
         sent["tool_call_id"] = message.tool_call_id
-    return sent
 
 
 def _part(part: TextPart | ImagePart) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from horde_core.parameters import (
     token_limit,
 )
 from horde_core.response_format import read_response_format
-from horde_core.scalars import Hook, boolean, decimal, integer, nullable, strict_reader
+from horde_core.scalars import Hook, boolean, decimal, integer, strict_reader
 from horde_core.tools import MOST_TOOLS, read_tool_choice, read_tools
 
 _INT64 = 2**63
@@ -62,19 +62,13 @@ class Keys:
 class Key:
     """How a key is read, and what the reference page says of its values."""
 
-    read: Callable[[Any], Any]
+    hook: Hook
     values: str
     sent_as: str
     takes_null: bool = False
     """Whether null is a value to the reader; else it is an omission."""
 
-    def hook(self, name: str) -> Hook:
-        if self.takes_null:
-            return lambda value, _: self.read(value)
-        return nullable(self.read, getattr(_OMITTED, name))
 
-
-_OMITTED = Keys()
 _NOT_SENT = "not sent"
 _LIMIT = f"integer, {LEAST_TOKENS} to {MOST_TOKENS} (512)"
 _PENALTY = "number, -2 to 2 (0)"
@@ -130,7 +124,11 @@ KEYS: Final[Mapping[str, Key]] = {
     "horde": Key(read_options, "object of the Horde's own options", "see below"),
 }
 
-_read = strict_reader(Keys, {name: key.hook(name) for name, key in KEYS.items()})
+_read = strict_reader(
+    Keys,
+    {name: key.hook for name, key in KEYS.items()},
+    nulls=frozenset([name for name, key in KEYS.items() if key.takes_null]),
+)
 
 
 def read_keys(document: Mapping[str, Any]) -> Keys:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from horde_core import faults
-from horde_core.chat import ImagePart, Message, Role, TextPart, ToolCall
+from horde_core.chat import FullMessage, ImagePart, Message, Role, TextPart, ToolCall
 from horde_core.errors import Refusal, refuse
 from horde_core.history import ToolHistory
 from horde_core.images import read_image
@@ -28,7 +28,7 @@ _CALL_TYPES = "one of 'function', 'all...ols', or 'custom'"
 """Elided so by OpenAI itself (measured)."""
 
 
-def read_messages(value: Any) -> tuple[Message, ...]:
+def read_messages(value: Any, _: Any) -> tuple[Message, ...]:
     """The `messages` of a request.
 
     Missing contents are left as None: they are the last of all checks (`require_contents`).
@@ -38,31 +38,42 @@ def read_messages(value: Any) -> tuple[Message, ...]:
         raise faults.wrong_type("messages", "an array of objects", value)
     if not value:
         raise faults.empty_array("messages", faults.BAD_REQUEST)
+    messages: list[Message] = []
+    for item in value:
+        message = _read_plain(item)
+        if message is None:
+            _read_rest(value, messages)
+            break
+        messages.append(message)
+    return tuple(messages)
+
+
+def _read_rest(items: list[Any], messages: list[Message]) -> None:
+    """Reads on from the first message that isn't plain: only from there on can a call be open."""
     history = ToolHistory()
-    messages = tuple(
-        [
-            _read_plain(item, index, history) or _read_message(item, index, history)
-            for index, item in enumerate(value)
-        ]
-    )
+    for index in range(len(messages), len(items)):
+        message = _read_plain(items[index])
+        if message is None:
+            message = _read_message(items[index], index, history)
+        else:
+            history.see_other(index)
+        messages.append(message)
     history.end()
-    return messages
 
 
-def _read_plain(item: Any, index: int, history: ToolHistory) -> Message | None:
+def _read_plain(item: Any) -> Message | None:
     """A role and legal text, as most messages are: nothing else to look at. Else None."""
     if type(item) is not dict or len(item) != 2:
         return None
-    word, content = item.get("role"), item.get("content")
-    role = _PLAIN_ROLES.get(word) if type(word) is str else None
-    if role is None:
+    try:
+        role, content = _PLAIN_ROLES[item["role"]], item["content"]
+    except (KeyError, TypeError):  # TypeError for a role that is an array or an object.
         return None
     if type(content) is list:
         content = _plain_text(content)
-    if type(content) is not str or not is_legal(content):
-        return None
-    history.see_other(index)
-    return Message(role, content)
+    if type(content) is str and is_legal(content):
+        return Message(role, content)
+    return None
 
 
 def _plain_text(parts: list[Any]) -> str | None:
@@ -84,7 +95,7 @@ def _read_message(item: Any, index: int, history: ToolHistory) -> Message:
         _refuse_calls(item, path)
         call_id = _read_call_id(item, path)
         history.see_answer(index, call_id)
-        return Message(role, content, None, (), call_id)
+        return FullMessage(role, content, None, (), call_id)
     name = _read_name(item, path)
     calls: tuple[ToolCall, ...] = ()
     if role == "assistant":
@@ -93,7 +104,9 @@ def _read_message(item: Any, index: int, history: ToolHistory) -> Message:
         _refuse_calls(item, path)
     history.see_other(index)
     history.see_calls(call.id for call in calls)
-    return Message(role, content, name, calls)
+    if name is None and not calls:
+        return Message(role, content)
+    return FullMessage(role, content, name, calls)
 
 
 def _read_role(message: dict[str, Any], path: str) -> Role:
@@ -225,7 +238,9 @@ def _repeated_id(call_id: str, first: int, second: int, path: str) -> Refusal:
 def require_contents(value: list[dict[str, Any]], messages: tuple[Message, ...]) -> None:
     """Every message but an assistant's with calls has a content (the last check of all)."""
     for index, message in enumerate(messages):
-        if message.content is None and not message.tool_calls:
+        if message.content is None and not (
+            isinstance(message, FullMessage) and message.tool_calls
+        ):
             raise _no_content(value[index], f"messages[{index}].content")
 
 

@@ -7,40 +7,36 @@ import attrs
 
 from horde_core import faults
 from horde_core.chat import HordeOptions
-from horde_core.scalars import Hook, boolean, choice, full_text, integer, nullable, strict_reader
+from horde_core.scalars import Hook, boolean, choice, full_texts, integer, strict_reader
 
 LEAST_CONTEXT: Final = 256
 MOST_CONTEXT: Final = 1_048_576
 MOST_WORKERS: Final = 10
-
-_DEFAULTS: Final = HordeOptions()
 
 
 @attrs.frozen
 class Option:
     """How one key of the object is read, and what the reference page says of it."""
 
-    read: Callable[[str], Callable[[Any], Any]]
+    hook: Callable[[str], Hook]
+    """Makes the reader of the key at a path."""
     values: str
     meaning: str
 
-    def hook(self, name: str) -> Hook:
-        return nullable(self.read(f"horde.{name}"), getattr(_DEFAULTS, name))
 
-
-def _words(*words: str) -> Callable[[str], Callable[[Any], str]]:
+def _words(*words: str) -> Callable[[str], Hook]:
     return lambda path: choice(path, words)
 
 
-def _worker_ids(path: str) -> Callable[[Any], tuple[str, ...]]:
-    def read(value: Any) -> tuple[str, ...]:
+def _worker_ids(path: str) -> Hook:
+    def read(value: Any, _: Any) -> tuple[str, ...]:
         if not isinstance(value, list):
             raise faults.wrong_type(path, "an array of strings", value)
         if not value:
             raise faults.empty_array(path)
         if len(value) > MOST_WORKERS:
             raise faults.long_array(path, value, MOST_WORKERS)
-        return tuple([full_text(item, f"{path}[{index}]") for index, item in enumerate(value)])
+        return full_texts(value, path)
 
     return read
 
@@ -86,10 +82,12 @@ OPTIONS: Final[Mapping[str, Option]] = {
 }
 """In the order of checks, which is that of `HordeOptions`."""
 
-_read = strict_reader(HordeOptions, {name: option.hook(name) for name, option in OPTIONS.items()})
+_read = strict_reader(
+    HordeOptions, {name: option.hook(f"horde.{name}") for name, option in OPTIONS.items()}
+)
 
 
-def read_options(value: Any) -> HordeOptions:
+def read_options(value: Any, _: Any) -> HordeOptions:
     """Raises the `Refusal` of the first unknown key, else of the first bad value."""
     if not isinstance(value, dict):
         raise faults.wrong_type("horde", "an object", value)

@@ -22,7 +22,7 @@ _PATH = "response_format"
 _SCHEMA_PATH = "response_format.json_schema"
 
 
-def read_response_format(value: Any) -> ResponseFormat | None:
+def read_response_format(value: Any, _: Any) -> ResponseFormat | None:
     """A JSON format; None for text, which is what there is without one."""
     an_object(value, _PATH)
     kind = required_word(value, "type", KINDS, _PATH)

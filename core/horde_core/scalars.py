@@ -1,8 +1,8 @@
 """Strict readers of single values: the hooks that cattrs calls, one for each key of a request.
 
 cattrs by itself is lenient (`"17"` becomes 17, 1 becomes True). Each maker here takes the key's
-path and its limits and returns a structure hook that passes the exact JSON type alone, makes null
-an omission, and raises OpenAI's sentence as a `Refusal`.
+path and its limits and returns a structure hook that passes the exact JSON type alone and raises
+OpenAI's sentence as a `Refusal`.
 """
 
 import re
@@ -13,6 +13,7 @@ from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, override
 
 from horde_core import faults
+from horde_core.errors import Refusal
 from horde_core.legal_text import is_legal, require_text
 
 T = TypeVar("T")
@@ -23,11 +24,13 @@ TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]+$")
 LONGEST_TOOL_NAME = 64
 
 
-def strict_reader(cls: type[T], hooks: Mapping[str, Hook]) -> Callable[[Mapping[str, Any]], T]:
+def strict_reader(
+    cls: type[T], hooks: Mapping[str, Hook], *, nulls: frozenset[str] = frozenset()
+) -> Callable[[Mapping[str, Any]], T]:
     """A reader of JSON objects into an attrs class, one hook for each attribute.
 
     Attributes are read in the class's order, an absent key takes the attribute's default, and the
-    first `Refusal` of a hook is the reader's own.
+    first `Refusal` of a hook is the reader's own. Null is an omission, but for the keys in `nulls`.
     """
     overrides = {name: override(struct_hook=hook) for name, hook in hooks.items()}
     structure = make_dict_structure_fn(
@@ -36,20 +39,19 @@ def strict_reader(cls: type[T], hooks: Mapping[str, Hook]) -> Callable[[Mapping[
         _cattrs_detailed_validation=False,
         **overrides,  # type: ignore[arg-type] # its keyword options and attributes share a type
     )
-    return lambda value: structure(value, cls)
+
+    def read(members: Mapping[str, Any]) -> T:
+        if None in members.values():
+            members = {
+                key: value for key, value in members.items() if value is not None or key in nulls
+            }
+        return structure(members, cls)
+
+    return read
 
 
-def nullable(read: Callable[[Any], T], default: T) -> Hook:
-    """A hook of an optional key: null is an omission."""
-
-    def hook(value: Any, _: Any) -> T:
-        return default if value is None else read(value)
-
-    return hook
-
-
-def boolean(path: str) -> Callable[[Any], bool]:
-    def read(value: Any) -> bool:
+def boolean(path: str) -> Hook:
+    def read(value: Any, _: Any) -> bool:
         if value is True or value is False:
             return bool(value)
         raise faults.wrong_type(path, "a boolean", value)
@@ -57,12 +59,11 @@ def boolean(path: str) -> Callable[[Any], bool]:
     return read
 
 
-def integer(path: str, least: int, most: int | None) -> Callable[[Any], int]:
+def integer(path: str, least: int, most: int | None) -> Hook:
     """`1.0` is an integer; `true` is none. Both bounds belong to the range."""
-    read_whole = whole_number(path)
 
-    def read(value: Any) -> int:
-        number = read_whole(value)
+    def read(value: Any, _: Any) -> int:
+        number = whole_number(value, path)
         if number < least or (most is not None and number > most):
             raise faults.out_of_range(path, "integer", number, least=least, most=most)
         return number
@@ -70,20 +71,9 @@ def integer(path: str, least: int, most: int | None) -> Callable[[Any], int]:
     return read
 
 
-def whole_number(path: str) -> Callable[[Any], int]:
-    def read(value: Any) -> int:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        raise faults.wrong_type(path, "an integer", value)
-
-    return read
-
-
-def decimal(path: str, least: int, most: int) -> Callable[[Any], float]:
-    def read(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+def decimal(path: str, least: int, most: int) -> Hook:
+    def read(value: Any, _: Any) -> float:
+        if type(value) is not float and type(value) is not int:
             raise faults.wrong_type(path, "a decimal", value)
         if not least <= value <= most:
             raise faults.out_of_range(path, "decimal", value, least=least, most=most)
@@ -92,17 +82,29 @@ def decimal(path: str, least: int, most: int) -> Callable[[Any], float]:
     return read
 
 
-def choice(path: str, words: Sequence[str]) -> Callable[[Any], str]:
+def choice(path: str, words: Sequence[str]) -> Hook:
     """One of a few words."""
 
-    def read(value: Any) -> str:
-        if not isinstance(value, str):
-            raise faults.wrong_type(path, f"one of {faults.listed(words, 'or')}", value)
-        if value not in words:
-            raise faults.bad_value(path, value, words)
-        return value
+    def read(value: Any, _: Any) -> str:
+        if value in words:
+            return str(value)
+        raise _no_word(value, words, path)
 
     return read
+
+
+def _no_word(value: Any, words: Sequence[str], path: str) -> Refusal:
+    if isinstance(value, str):
+        return faults.bad_value(path, value, words)
+    return faults.wrong_type(path, f"one of {faults.listed(words, 'or')}", value)
+
+
+def whole_number(value: Any, path: str) -> int:
+    if type(value) is int:
+        return value
+    if type(value) is float and value.is_integer():
+        return int(value)
+    raise faults.wrong_type(path, "an integer", value)
 
 
 def text(value: Any, path: str) -> str:
@@ -113,15 +115,25 @@ def text(value: Any, path: str) -> str:
 
 def full_text(value: Any, path: str) -> str:
     """A string with something in it."""
-    if type(value) is str and value and is_legal(value):
-        return value
     if value == "":
         raise faults.empty_string(path)
     return text(value, path)
 
 
-# The readers of members take their owner's path and add the key to it only for a fault: most
-# requests have hundreds of members and none.
+# What follows reads members of arrays and objects. It takes their owner's path and adds the index
+# or key to it only for a fault: most requests have hundreds of members and none.
+
+
+def full_texts(values: list[Any], path: str) -> tuple[str, ...]:
+    """The strings of an array, each with something in it."""
+    return tuple(
+        [
+            value
+            if type(value) is str and value and is_legal(value)
+            else full_text(value, f"{path}[{index}]")
+            for index, value in enumerate(values)
+        ]
+    )
 
 
 def required(owner: dict[str, Any], key: str, path: str) -> Any:
@@ -159,7 +171,9 @@ def required_tool_name(owner: dict[str, Any], path: str) -> str:
 def required_word(owner: dict[str, Any], key: str, words: Sequence[str], path: str) -> str:
     """One of a few words."""
     value = required(owner, key, path)
-    return value if value in words else choice(f"{path}.{key}", words)(value)
+    if value in words:
+        return str(value)
+    raise _no_word(value, words, f"{path}.{key}")
 
 
 def optional_text(owner: dict[str, Any], key: str, path: str) -> str | None:
@@ -173,7 +187,7 @@ def optional_boolean(owner: dict[str, Any], key: str, path: str) -> bool | None:
     value = owner.get(key)
     if value is None or value is True or value is False:
         return value
-    return boolean(f"{path}.{key}")(value)
+    raise faults.wrong_type(f"{path}.{key}", "a boolean", value)
 
 
 def optional_object(owner: dict[str, Any], key: str, path: str) -> dict[str, Any] | None:

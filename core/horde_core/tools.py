@@ -20,8 +20,10 @@ from horde_core.scalars import (
 MOST_TOOLS: Final = 128
 MODES: Final = ("none", "auto", "required")
 
+_PLACES = tuple([f"tools[{index}].function" for index in range(MOST_TOOLS)])
 
-def read_tools(value: Any) -> tuple[Tool, ...]:
+
+def read_tools(value: Any, _: Any) -> tuple[Tool, ...]:
     """The functions on offer; an empty list is an omission."""
     if not isinstance(value, list):
         raise faults.wrong_type("tools", "an array of objects", value)
@@ -32,7 +34,7 @@ def read_tools(value: Any) -> tuple[Tool, ...]:
 
 def _read_tool(item: Any, index: int) -> Tool:
     function = _function(item, index)
-    path = f"tools[{index}].function"
+    path = _PLACES[index]
     name = required_tool_name(function, path)
     description = optional_text(function, "description", path)
     parameters = optional_object(function, "parameters", path)
@@ -65,7 +67,7 @@ def _check_parameters(
         )
 
 
-def read_tool_choice(value: Any) -> ToolChoice | None:
+def read_tool_choice(value: Any, _: Any) -> ToolChoice | None:
     """A mode, or the one function that is forced; whether it is on offer is checked later."""
     if isinstance(value, str):
         if value not in MODES:

@@ -16,7 +16,7 @@ from core.chat_bodies import (
     chat,
     refused,
 )
-from horde_core.chat import ImagePart, Message, TextPart, ToolCall
+from horde_core.chat import FullMessage, ImagePart, Message, TextPart, ToolCall
 
 ROLES = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
 NO_CONTENT = "Invalid value for 'content': expected a string, got null."
@@ -423,12 +423,12 @@ TEXT = {"type": "text", "text": "a"}
     [
         ({"role": "system", "content": "s"}, Message("system", "s")),
         ({"role": "developer", "content": "d"}, Message("system", "d")),
-        ({"role": "developer", "content": "d", "name": "n"}, Message("system", "d", "n")),
+        ({"role": "developer", "content": "d", "name": "n"}, FullMessage("system", "d", "n")),
         ({"role": "user", "content": ""}, Message("user", "")),
         ({"role": "user", "content": []}, Message("user", "")),
         ({"role": "user", "content": [TEXT, TEXT]}, Message("user", "aa")),
         ({"role": "user", "content": "漢字 🐎"}, Message("user", "漢字 🐎")),
-        ({"role": "user", "content": "u", "name": "Ana-1.é"}, Message("user", "u", "Ana-1.é")),
+        ({"role": "user", "content": "u", "name": "Ana-1.é"}, FullMessage("user", "u", "Ana-1.é")),
         ({"role": "user", "content": "u", "name": ""}, Message("user", "u")),
         ({"role": "user", "content": "u", "name": None}, Message("user", "u")),
         ({"role": "user", "content": "u", "tool_calls": None}, Message("user", "u")),
@@ -460,6 +460,7 @@ def test_an_assistant_message_with_calls_needs_no_content(content: dict[str, Any
     replayed = {"role": "assistant", "tool_calls": [call("a")], **content}
     message = accepted(messages=[replayed, answer("a")]).messages[0]
     assert message.content == ("" if content.get("content") is not None else None)
+    assert isinstance(message, FullMessage)
     assert message.tool_calls == (ToolCall("a", "get_weather", "{}"),)
 
 
@@ -467,16 +468,15 @@ def test_a_replayed_call_keeps_any_id_any_arguments_and_no_other_key() -> None:
     long_id = "call_" + "x" * 500
     sdk = call(long_id, "any name, it's history", "{not json") | {"index": 0}
     sdk["function"] |= {"parsed_arguments": {"a": 1}}
-    message = accepted(messages=[{"role": "assistant", "tool_calls": [sdk]}, answer(long_id)])
-    assert message.messages[0].tool_calls == (
-        ToolCall(long_id, "any name, it's history", "{not json"),
-    )
+    request = accepted(messages=[{"role": "assistant", "tool_calls": [sdk]}, answer(long_id)])
+    kept = ToolCall(long_id, "any name, it's history", "{not json")
+    assert request.messages[0] == FullMessage("assistant", None, None, (kept,))
 
 
 def test_a_tool_message_keeps_its_id_and_drops_its_name() -> None:
     messages = [calls("a"), answer("a", [TEXT, TEXT], name="not a legal name!")]
     read = accepted(messages=messages).messages[1]
-    assert read == Message("tool", "aa", None, (), "a")
+    assert read == FullMessage("tool", "aa", None, (), "a")
 
 
 def test_a_conversation_may_begin_and_end_with_the_assistant() -> None:
@@ -486,5 +486,6 @@ def test_a_conversation_may_begin_and_end_with_the_assistant() -> None:
 
 def test_a_hundred_and_twenty_eight_calls_are_taken() -> None:
     ids = [str(i) for i in range(128)]
-    request = accepted(messages=[calls(*ids), *map(answer, reversed(ids))])
-    assert len(request.messages[0].tool_calls) == 128
+    asked = accepted(messages=[calls(*ids), *map(answer, reversed(ids))]).messages[0]
+    assert isinstance(asked, FullMessage)
+    assert len(asked.tool_calls) == 128
