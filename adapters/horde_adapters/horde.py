@@ -104,6 +104,7 @@ class HordeClient:
         called: Called = lambda _call, _outcome, _seconds: None,
     ) -> None:
         self.url = horde_origin(url)
+        self._authority = self.url.netloc
         self._service_authorization = service_authorization
         self._called = called
         self._own = Caller(native.ANONYMOUS_KEY, agent)
@@ -179,19 +180,24 @@ class HordeClient:
     async def _answer(
         self, method: str, target: str, caller: Caller, wait: Wait, body: bytes | None
     ) -> HordeAnswer:
-        # Parsing and joining URLs would be a quarter of a poll; the target goes as it is.
+        # Parsing and joining URLs would be a quarter of a poll, and headers that httpx adds are all
+        # of them made anew: the target goes as it is, and the headers are whole.
         request = httpx.Request(
             method,
             self.url,
-            headers=self._headers(caller, json=body is not None),
-            content=body,
+            headers=self._headers(caller, body),
+            stream=httpx.ByteStream(body or b""),
             extensions={**wait.extensions(), "target": target.encode("ascii")},
         )
         with trio.move_on_after(wait.whole):
             try:
                 response = await self._transport.handle_async_request(request)
                 try:
-                    content = await _read(response)
+                    headers = {
+                        name.decode("latin-1").lower(): value.decode("latin-1")
+                        for name, value in response.headers.raw
+                    }
+                    content = await _read(response, is_coded="content-encoding" in headers)
                 finally:
                     await response.aclose()
             except httpx.RequestError as error:
@@ -200,12 +206,13 @@ class HordeClient:
                 ) from error
             if response.status_code >= 400:
                 content = _without_key(content, caller.key)
-            return HordeAnswer(response.status_code, dict(response.headers.items()), content)
+            return HordeAnswer(response.status_code, headers, content)
         raise Lost(True, f"no whole answer within {wait.whole:g} s")
 
-    def _headers(self, caller: Caller, *, json: bool) -> list[tuple[bytes, bytes]]:
+    def _headers(self, caller: Caller, body: bytes | None) -> list[tuple[bytes, bytes]]:
         # Bytes, as all values are Latin-1 by then and httpx would encode text as it sees fit.
         headers = [
+            (b"host", self._authority),
             (b"apikey", caller.key.encode("latin-1")),
             (b"client-agent", caller.agent.encode("latin-1")),
             (b"accept", b"application/json"),
@@ -215,7 +222,12 @@ class HordeClient:
                 (b"proxy-authorization", self._service_authorization.encode("latin-1")),
                 (b"proxied-for", caller.address.encode("latin-1")),
             ]
-        return [*headers, (b"content-type", b"application/json")] if json else headers
+        if body is not None:
+            headers += [
+                (b"content-type", b"application/json"),
+                (b"content-length", b"%d" % len(body)),
+            ]
+        return headers
 
     async def aclose(self) -> None:
         """Closes idle connections."""
@@ -229,8 +241,7 @@ def _without_key(content: bytes, key: str) -> bytes:
     return content.replace(key.encode("latin-1"), b"...")
 
 
-async def _read(response: httpx.Response) -> bytes:
-    is_coded = "content-encoding" in response.headers
+async def _read(response: httpx.Response, *, is_coded: bool) -> bytes:
     stream = response.aiter_bytes() if is_coded else response.stream
     assert isinstance(stream, AsyncIterable)
     chunks: list[bytes] = []

@@ -34,6 +34,7 @@ class FaultyTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answers one call. Raises httpx's transport errors."""
         self.calls += 1
+        await request.aread()
         name, request_id, record = self._call_of(request)
         if record is None:
             return await self._inner.handle_async_request(request)
