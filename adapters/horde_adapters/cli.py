@@ -10,10 +10,11 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from importlib import resources
+from pathlib import Path
 
 import trio
 
+import horde_simulator
 from horde_adapters import bench, log
 from horde_adapters.configuration import WrongSetting, gather
 from horde_adapters.listener import PortTaken
@@ -140,11 +141,8 @@ def _shown_default(setting: Setting) -> str:
 
 
 def _add_scenario(command: argparse.ArgumentParser) -> None:
-    shipped = sorted(
-        file.name.removesuffix(".toml")
-        for file in resources.files("horde_simulator").joinpath("scenarios").iterdir()
-        if file.name.endswith(".toml")
-    )
+    folder = Path(horde_simulator.__file__).with_name("scenarios")
+    shipped = sorted(file.stem for file in folder.iterdir() if file.suffix == ".toml")
     command.add_argument(
         "--scenario",
         default="default",
@@ -163,7 +161,7 @@ def _port(text: str) -> int:
     return port
 
 
-# The simulator is loaded only by the commands that run one.
+# The modules of the simulator are loaded only by the commands that run one.
 
 
 async def _demo(_: argparse.Namespace) -> None:

@@ -4,7 +4,6 @@ Anything unknown or wrong stops the start: a setting that was misspelt and passe
 found by its users.
 """
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Network, IPv6Network
@@ -33,7 +32,7 @@ class WrongSetting(Exception):  # noqa: N818 - what an operator reads
     """A setting that can't be: its name, its value, where it was said and what is allowed."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Configuration:
     """The deployment, and where each of its settings was said."""
 
@@ -139,6 +138,8 @@ def _wrong(setting: Setting, said: object, origin: str) -> WrongSetting:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
+    import difflib  # only now: for a start that fails
+
     (near, *_) = (*difflib.get_close_matches(name, list(known), n=1), None)
     return f": did you mean {near}?" if near else ""
 

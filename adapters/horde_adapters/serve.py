@@ -26,7 +26,7 @@ class CannotStart(CommandFailed):
     """Something that is needed isn't there."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Address:
     """Where to listen; port 0 takes a free one."""
 
@@ -34,7 +34,7 @@ class Address:
     port: int = 0
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Running:
     """What runs now, and where: base URLs as clients take them."""
 

@@ -15,7 +15,7 @@ from horde_adapters.horde import InvalidUrl, horde_origin
 PREFIX = "HORDE_FRONT_"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Kind:
     """A type of values. Both functions raise ValueError, `check` for a value of any type."""
 
@@ -27,7 +27,7 @@ class Kind:
     """What a TOML file holds to the value itself."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Setting:
     """A row of the table."""
 

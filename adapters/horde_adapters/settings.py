@@ -1,4 +1,7 @@
-"""What a deployment sets, as frozen values. Times are in seconds, sizes in bytes."""
+"""What a deployment sets, as frozen values. Times are in seconds, sizes in bytes.
+
+Without a repr: one of them is a secret, and `--print-config` is what shows the rest.
+"""
 
 from ipaddress import IPv4Network, IPv6Network
 from typing import Literal
@@ -10,7 +13,7 @@ from horde_core.timing import Timing
 DEFAULT_HORDE = "https://aihorde.net"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Settings:
     """One front. The defaults are the contract's, or chosen for the reason given."""
 
@@ -47,7 +50,7 @@ class Settings:
     """Whether `/metrics` is a route of the front itself."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Limits:
     """What one listening server allows each connection."""
 
@@ -63,7 +66,7 @@ class Limits:
     """Bytes kept of requests that follow one still being answered."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Deployment:
     """All that the command `serve` takes: where it listens, what it tells, what it runs."""
 

@@ -7,8 +7,7 @@ lets nothing of it run, whatever the page's own sanitising may miss.
 
 import hashlib
 from collections.abc import Mapping
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import attrs
 
@@ -50,7 +49,7 @@ _SAME_FOR_ALL: Headers = (
 )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class PageFile:
     """One file of the page, as it is sent."""
 
@@ -62,7 +61,7 @@ class PageFile:
 def page_files() -> Mapping[str, PageFile]:
     """Every file of the page by its path; the page itself is at `/`."""
     found: dict[str, PageFile] = {}
-    _collect(files("horde_adapters").joinpath("web"), "/", found)
+    _collect(Path(__file__).with_name("web"), "/", found)
     found["/"] = found.pop(f"/{_PAGE}")
     return found
 
@@ -86,7 +85,7 @@ async def send_page_file(scope: Scope, send: Send, file: PageFile) -> None:
     await send_answer(send, 200, (*headers, (b"content-type", file.content_type)), file.body)
 
 
-def _collect(folder: Traversable, path: str, found: dict[str, PageFile]) -> None:
+def _collect(folder: Path, path: str, found: dict[str, PageFile]) -> None:
     for entry in folder.iterdir():
         if entry.is_dir():
             _collect(entry, f"{path}{entry.name}/", found)

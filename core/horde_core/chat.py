@@ -2,7 +2,7 @@
 
 `horde_core.request` makes them from a client's body; `horde_core.job` turns them into the Horde's
 submit body; the exchange and the reply read what they need from them.  Every limit and pattern has
-been checked by then, so nothing here validates.
+been checked by then, so nothing here validates.  Prompts are in them, so that none has a repr.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ ToolChoiceMode = Literal["none", "auto", "required", "function"]
 ContextFit = Literal["truncate_oldest", "grow", "reject"]
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class TextPart:
     """One `text` part of a content array that also holds an image."""
 
     text: str
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ImagePart:
     """One `image_url` part: a data URL or a public http(s) URL."""
 
@@ -30,7 +30,7 @@ class ImagePart:
     detail: str | None = None
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ToolCall:
     """A call in an assistant message; `arguments` is the model's own text, valid JSON or not."""
 
@@ -39,7 +39,7 @@ class ToolCall:
     arguments: str
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Message:
     """One message; a `developer` message has become `system`, text-only arrays one string.
 
@@ -50,7 +50,7 @@ class Message:
     content: str | tuple[TextPart | ImagePart, ...] | None
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class FullMessage(Message):
     """A message with a name, with calls, or with the id of the call that it answers."""
 
@@ -59,7 +59,7 @@ class FullMessage(Message):
     tool_call_id: str | None = None
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Tool:
     """A function on offer. `parameters` is the client's JSON Schema, forwarded unchanged."""
 
@@ -69,7 +69,7 @@ class Tool:
     strict: bool | None = None
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ToolChoice:
     """`function` names the one function that mode `function` forces."""
 
@@ -77,7 +77,7 @@ class ToolChoice:
     function: str | None = None
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ResponseFormat:
     """A non-text format; `name`, `schema`, `description`, `strict` belong to `json_schema`."""
 
@@ -88,7 +88,7 @@ class ResponseFormat:
     strict: bool | None = None
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class HordeOptions:
     """The `horde` object of a request: what OpenAI has no key for. Defaults are the contract's."""
 
@@ -106,7 +106,7 @@ class HordeOptions:
     slow_workers: bool = True
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ChatRequest:
     """A whole checked request. Omitted sampling keys have their neutral values."""
 

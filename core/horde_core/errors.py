@@ -13,7 +13,7 @@ import orjson
 SHOULD_NOT_RETRY = (b"x-should-retry", b"false")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ErrorCode:
     """One row of the table. `held` tells that the Horde may hold a job by then: no safe retry."""
 

@@ -13,7 +13,7 @@ from horde_core import faults
 from horde_core.errors import Refusal, refuse
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class ToolHistory:
     """Takes the messages of one request in order; each `see_…` may raise a `Refusal`."""
 

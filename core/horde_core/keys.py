@@ -30,7 +30,7 @@ _INT64 = 2**63
 _NO_OPTIONS = HordeOptions()
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Keys:
     """A request's values by OpenAI's names, in the order of checks."""
 
@@ -58,7 +58,7 @@ class Keys:
     horde: HordeOptions = _NO_OPTIONS
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Key:
     """How a key is read, and what the reference page says of its values."""
 
@@ -144,7 +144,7 @@ def _is_zero(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, int | float) and value == 0
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ClientDefault:
     """A key that stock clients send at a value that changes nothing; that value is dropped."""
 

@@ -62,7 +62,7 @@ def compact_size(value: object) -> int:
         return len(compact.encode("utf-8", "surrogatepass"))
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Place:
     """A node's place as a chain: thousands of members share their parent's part of the path."""
 

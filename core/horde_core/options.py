@@ -14,7 +14,7 @@ MOST_CONTEXT: Final = 1_048_576
 MOST_WORKERS: Final = 10
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Option:
     """How one key of the object is read, and what the reference page says of it."""
 

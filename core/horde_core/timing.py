@@ -9,7 +9,7 @@ from horde_core.pacing import Pace
 KeepaliveStyle = Literal["comment", "chunk", "off"]
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Timing:
     """A deployment sets these; the defaults are the contract's (sections 9 and 10)."""
 
