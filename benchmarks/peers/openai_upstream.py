@@ -17,6 +17,9 @@ LAST = (
 )
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
+ABOUT = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+"""For fronts that ask what their upstream is before they use it."""
+
 
 def framed(data: bytes) -> bytes:
     """An HTTP chunk."""
@@ -43,6 +46,9 @@ class Upstream(asyncio.Protocol):
         if not separator or (length and len(rest) < int(length[1])):
             return
         self._data = rest[int(length[1]) if length else 0 :]
+        if head.startswith(b"GET "):
+            self._transport.write(ABOUT)
+            return
         self._transport.write(HEAD)
         loop = asyncio.get_running_loop()
         self._send(loop, loop.time(), 0)

@@ -7,70 +7,27 @@ stream. CPU and memory are the server's own, its child processes included.
 
 import argparse
 import json
-import os
-import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from statistics import median
-from time import monotonic, sleep
-
-import attrs
-import orjson
+from time import sleep
 
 from horde_benchmarks import load, server_process, streams
 from horde_benchmarks.figures import machine
-from horde_benchmarks.server_process import CLIENT_CORE, SERVER_CORE, Server
+from horde_benchmarks.server_process import CLIENT_CORE, Server
+from peers.installed import UPSTREAM, Peer, installed
 
 HERE = Path(__file__).parent
-UPSTREAM = 8301
-KEY = "sk-0123456789abcdef0123456789abcdef"
 STREAMS, SECONDS, GAP = 100, 6, 0.05
 EVENTS = round(SECONDS / GAP)
 SHORT = 150
 FIRST = 25
 
 Start = AbstractContextManager[Server]
-
-
-@attrs.frozen
-class Peer:
-    """A front: how it starts, and the requests for one event, for paced ones, for a held one."""
-
-    name: str
-    short: bytes
-    paced: bytes
-    command: Sequence[str] = ()
-    port: int = 0
-    environment: Mapping[str, str] = attrs.field(factory=dict)
-    settle: float = 0.0
-
-
-@contextmanager
-def started(peer: Peer) -> Iterator[Server]:
-    """Runs a peer that listens on its own port."""
-    process = subprocess.Popen(
-        peer.command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, **peer.environment},
-        preexec_fn=server_process.pin(SERVER_CORE),
-    )
-    try:
-        give_up = monotonic() + 120
-        while True:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", peer.port), 1):
-                break
-            if process.poll() is not None or monotonic() > give_up:
-                raise server_process.CannotMeasure(f"{peer.name} didn't start")
-            sleep(0.1)
-        sleep(peer.settle)
-        yield Server(process.pid, peer.port)
-    finally:
-        server_process.stop(process)
 
 
 @contextmanager
@@ -112,12 +69,18 @@ def paced(server: Server, request: bytes) -> tuple[float, float]:
     before = server.cpu()
     done = load.Load(server.port, request, STREAMS, a_second=STREAMS).run(90)
     events = sum(stream.events for stream in done)
+    if not events:
+        raise server_process.CannotMeasure("no event of the paced streams came")
     ends = [(stream.ended or 90.0) - SECONDS for stream in done]
     return (server.cpu() - before) / events * 1e6, load.percentile(ends, 0.95)
 
 
 def held(server: Server, request: bytes) -> float:
-    """KB of a stream that is open."""
+    """KB of a stream that is open, in a process that has served some before."""
+    warm = load.Load(server.port, request, 20, a_second=100)
+    warm.open_for(3)
+    warm.close()
+    sleep(2)
     before = server.memory()
     client = load.Load(server.port, request, 200, a_second=100)
     client.open_for(6)
@@ -126,26 +89,25 @@ def held(server: Server, request: bytes) -> float:
     return grown / 200 / 1024
 
 
-def measure_relay(peer: Peer, start: Callable[[], Start], relays: bool) -> dict[str, float]:
-    """All figures of a peer; a relay needs its upstream, the others make their events."""
+def measure(peer: Peer, start: Callable[[], Start]) -> dict[str, float]:
+    """All figures of a peer."""
 
     def behind(events: int, gap: float) -> AbstractContextManager[None]:
-        return upstream(events, gap) if relays else nullcontext()
+        return upstream(events, gap) if peer.relays else nullcontext()
 
     figures: dict[str, float] = {}
-    with start() as server:
-        with behind(1, 0):
-            for _ in range(3):
-                load.Load(server.port, peer.short, 4).run(30)
-            figures["first event, ms"] = first_event(server, peer.short)
-            figures["short request, CPU ms"] = short(server, peer.short)
+    with behind(1, 0), start() as server:
+        for _ in range(3):
+            load.Load(server.port, peer.short, 4).run(30)
+        figures["first event, ms"] = first_event(server, peer.short)
+        figures["short request, CPU ms"] = short(server, peer.short)
         figures["idle, MB"] = server.memory() / 1024 / 1024
-        with behind(EVENTS, GAP):
-            load.Load(server.port, peer.paced, 4).run(30)
-            event, late = paced(server, peer.paced)
-            figures["event paced, CPU µs"], figures["ends late p95, s"] = event, late
-        with behind(1000, 1.0):
-            figures["open stream, KB"] = held(server, peer.paced if relays else load.get("/hold"))
+    with behind(EVENTS, GAP), start() as server:
+        load.Load(server.port, peer.paced, 4).run(30)
+        event, late = paced(server, peer.paced)
+        figures["event paced, CPU µs"], figures["ends late p95, s"] = event, late
+    with behind(1000, 1.0), start() as server:
+        figures["open stream, KB"] = held(server, peer.held)
     return figures
 
 
@@ -163,44 +125,8 @@ def measure_front() -> dict[str, float]:
         event, late = paced(server, streams.CHAT)
         figures["event paced, CPU µs"], figures["ends late p95, s"] = event, late
     with streams.horde(seconds=1e6, delay=0) as horde, streams.front(horde) as server:
-        before = load.Load(server.port, streams.CHAT, STREAMS, a_second=STREAMS)
-        before.open_for(3)  # the others have had as many streams by now
-        before.close()
-        sleep(2)
         figures["open stream, KB"] = held(server, streams.CHAT)
     return figures
-
-
-def peers(folder: Path) -> list[Peer]:
-    """Those that are installed there."""
-    body = orjson.dumps(
-        {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Go on. " * 40}]}
-    )
-    found = []
-    litellm = folder / "bin" / "litellm"
-    if litellm.exists():
-        request = load.post("/v1/chat/completions", body, f"authorization: Bearer {KEY}")
-        options = ["--config", str(HERE / "litellm.yaml"), "--port", "4000", "--num_workers", "1"]
-        environment = {
-            "LITELLM_MASTER_KEY": KEY,
-            "LITELLM_LOG": "ERROR",
-            "LITELLM_MODE": "PRODUCTION",
-            # Streams of one chunk over and over are aborted otherwise.
-            "REPEATED_STREAMING_CHUNK_LIMIT": "100000000",
-        }
-        command = [str(litellm), *options, "--host", "127.0.0.1"]
-        found.append(Peer("LiteLLM proxy", request, request, command, 4000, environment, 5.0))
-    gateway = folder / "portkey/node_modules/@portkey-ai/gateway/build/start-server.js"
-    if gateway.exists():
-        headers = (
-            "x-portkey-provider: openai",
-            f"x-portkey-custom-host: http://127.0.0.1:{UPSTREAM}/v1",
-            "authorization: Bearer x",
-        )
-        request = load.post("/v1/chat/completions", body, *headers)
-        command = ["node", str(gateway), "--port=8787", "--headless"]
-        found.append(Peer("Portkey gateway", request, request, command, 8787, {}, 2.0))
-    return found
 
 
 def main() -> None:
@@ -210,16 +136,17 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     burst, pace = load.get("/burst/1"), load.get(f"/paced/{EVENTS}/{round(GAP * 1000)}")
-    bare = Peer("bare hypercorn generator", burst, pace)
+    bare = Peer("bare hypercorn generator", burst, pace, load.get("/hold"), (), 0, relays=False)
+    starts: list[tuple[Peer, Callable[[], Start]]] = [
+        (bare, partial(server_process.running, "horde_benchmarks.bare"))
+    ]
+    starts += [(peer, peer.start) for peer in installed(options.peers, EVENTS, GAP)]
     rounds: dict[str, list[dict[str, float]]] = {}
     with server_process.on_client_core():
         for _ in range(options.rounds):
             rounds.setdefault("horde-front", []).append(measure_front())
-            start = partial(server_process.running, "horde_benchmarks.bare")
-            rounds.setdefault(bare.name, []).append(measure_relay(bare, start, relays=False))
-            for peer in peers(options.peers):
-                figures = measure_relay(peer, partial(started, peer), relays=True)
-                rounds.setdefault(peer.name, []).append(figures)
+            for peer, start in starts:
+                rounds.setdefault(peer.name, []).append(measure(peer, start))
             print({name: taken[-1] for name, taken in rounds.items()}, file=sys.stderr, flush=True)
     names = list(rounds["horde-front"][0])
     medians = {
