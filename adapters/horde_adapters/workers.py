@@ -7,6 +7,7 @@ with it however it ends, and a Ctrl-C, which a terminal sends to all of them, is
 Metrics are summed over all workers by `prometheus_client`, in a folder that the parent makes.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -123,6 +124,7 @@ class _Worker:
 
 def work(deployment: Deployment, sockets: Sequence[socket.socket], pipe: Connection) -> None:
     """A worker's main function."""
+    gc.freeze()  # What is imported stays; collections needn't look through it (see `cli`).
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     log.log_to_stderr(deployment.log_format, deployment.log_level)
     raise_descriptor_limit()

@@ -18,7 +18,7 @@ from horde_benchmarks.figures import Figure, of_samples
 
 ROUNDS = 15
 LIBRARIES = "import attrs, cattrs, trio, httpx, hypercorn.config, hypercorn.trio"
-FRONT = "import horde_adapters.cli"
+FRONT = "import horde_adapters.cli; horde_adapters.cli.load()"
 BARE = "pass"
 
 _WITHOUT_CLICK = "import sys; sys.modules['click'] = None"
