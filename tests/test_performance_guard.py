@@ -14,7 +14,7 @@ from horde_core.sse import Chunks
 
 
 def test_a_streamed_event_takes_no_more_calls_than_one_and_a_half_bare_sends() -> None:
-    """Thirty streams, the reading of their polls included: the target is 1.15, 1.0 is measured.
+    """Thirty streams, the reading of their polls included: the target is 1.15, 0.9 is measured.
 
     A machine too busy to wake the clock in time merges pieces, which leaves more polls for each:
     the best of three counts.
@@ -23,9 +23,14 @@ def test_a_streamed_event_takes_no_more_calls_than_one_and_a_half_bare_sends() -
     for _ in range(3):
         each, (events, chunks, _) = calls.front_calls()
         assert chunks <= events, "at most one send an event"
-        if each < 1.5 * bare:
+        if each < 1.35 * bare:
             return
     raise AssertionError(f"{each:.0f} calls an event, and {bare:.0f} a bare send")
+
+
+def test_a_short_request_takes_a_bounded_number_of_calls() -> None:
+    """1.8 times bare hypercorn's are measured, the Horde's side in this process included."""
+    assert calls.front_request_calls() < 2.7 * calls.hypercorn_request_calls()
 
 
 def test_a_piece_of_text_goes_through_the_core_in_few_calls() -> None:
@@ -73,8 +78,8 @@ def test_a_whole_stream_costs_the_core_less_than_its_plain_json() -> None:
 
 
 def test_a_poll_takes_a_bounded_number_of_calls() -> None:
-    """h11 by hand takes 430; the target is 5 times that, and 3.1 is measured."""
+    """h11 by hand takes 430; the target is 5 times that, and 1.6 is measured."""
     with calls.status_server() as port:
         ours = calls.poll_calls(polling.horde_client, port)
         by_hand = calls.poll_calls(polling.h11_by_hand, port)
-    assert ours < 4.7 * by_hand
+    assert ours < 2.4 * by_hand

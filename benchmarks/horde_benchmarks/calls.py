@@ -83,8 +83,8 @@ async def _ask(port: int, request: bytes, streams: int = 1) -> tuple[int, int, i
     return int(events), int(chunks), int(textless)
 
 
-async def bare_stream(path: str) -> tuple[int, int, int]:
-    """One stream of bare hypercorn."""
+async def bare_stream(path: str, streams: int = 1) -> tuple[int, int, int]:
+    """Streams of bare hypercorn."""
     listener = bare.listening_socket()
     port = listener.getsockname()[1]
     config = Config()
@@ -93,7 +93,7 @@ async def bare_stream(path: str) -> tuple[int, int, int]:
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(partial(serve_bare, bare.app, config, shutdown_trigger=stop.wait))
-        counted = await _ask(port, load.get(path))
+        counted = await _ask(port, load.get(path), streams)
         stop.set()
     return counted
 
@@ -133,6 +133,23 @@ def front_calls(streams: int = 30, characters: float = 110.0) -> tuple[float, tu
     """Calls for each event of so many streams, the reading of their polls included."""
     run = partial(front_stream, characters=characters, streams=streams)
     return slope(run, 4.4, 13.2, FastClock)
+
+
+def request_calls(ask: Callable[[int], Any]) -> float:
+    """Calls of one short request more, on a connection of its own."""
+    few, _ = count_calls(ask, 20, clock=FastClock())
+    many, _ = count_calls(ask, 80, clock=FastClock())
+    return (many - few) / 60
+
+
+def front_request_calls() -> float:
+    """Of the front: a submit, a read, one event of text; its Horde's side is in this process."""
+    return request_calls(lambda count: front_stream(0, streams=count))
+
+
+def hypercorn_request_calls() -> float:
+    """Of bare hypercorn: one event."""
+    return request_calls(lambda count: bare_stream("/burst/1", count))
 
 
 def hypercorn_calls() -> float:
@@ -179,6 +196,9 @@ def calls() -> Iterator[Figure]:
     # Head and first chunk are one packet, and so are the last chunk and the terminator.
     _, _, textless = trio.run(front_stream, 4.4, clock=FastClock())
     yield Figure("sends without text, of a stream", textless, "sends", goal=3, target=4)
+    bare_request, request = hypercorn_request_calls(), front_request_calls()
+    yield Figure("bare hypercorn: a short request", bare_request, "calls")
+    yield Figure("front: the same, calls to the Horde aside", request / bare_request, "×")
     with status_server() as port:
         by_hand = poll_calls(polling.h11_by_hand, port)
         ours = poll_calls(polling.horde_client, port)
