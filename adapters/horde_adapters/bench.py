@@ -9,7 +9,11 @@ from pathlib import Path
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--only", metavar="NAMES", help="some of the subjects, with commas between")
+    parser.add_argument(
+        "--only",
+        metavar="NAMES",
+        help="some of the subjects, with commas between; a name that there is not lists them",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the figures go")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="where the chart goes")
     parser.add_argument(

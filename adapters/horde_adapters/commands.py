@@ -1,6 +1,6 @@
 """The commands of `horde-front`: one line on stdout when ready, all else on stderr.
 
-Status 0 after SIGTERM, Ctrl-C or the demo's end; 2, with one line that says why, when it can't
+Status 0 after SIGTERM, Ctrl-C or the demo's end; 2, with a line for each reason, when it can't
 start.
 """
 
@@ -22,6 +22,7 @@ from horde_adapters.serve import Address, CommandFailed, Running, run_front
 from horde_adapters.setting import FLAG, Setting
 from horde_adapters.settings import Limits, Settings
 from horde_adapters.settings_table import SECTIONS, SETTINGS, default
+from horde_adapters.version import VERSION
 
 Start = Callable[..., Awaitable[None]]
 
@@ -46,7 +47,8 @@ def run(arguments: Sequence[str] | None) -> int:
         trio.run(options.run, options)
     except* (CommandFailed, PortTaken, WrongSetting) as group:
         error = _first_leaf(group)
-        print(f"horde-front: {_one_line(error)}", file=sys.stderr)
+        for reason in str(error).splitlines():
+            print(f"horde-front: {reason}", file=sys.stderr)
         status = error.status if isinstance(error, CommandFailed) else 2
     except* KeyboardInterrupt:
         status = 0
@@ -60,25 +62,23 @@ def _parser() -> argparse.ArgumentParser:
         "with a simulated Horde to build and test against.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    command = commands.add_parser(
-        "demo", help="chat once with a simulated Horde and show what happens (some 15 seconds)"
+    command = _add_command(
+        commands, "demo", "chat once with a simulated Horde and show what happens (some 15 seconds)"
     )
     command.set_defaults(run=_demo)
 
-    command = commands.add_parser(
-        "dev", help="run the front on a simulated Horde", formatter_class=_Defaults
-    )
+    command = _add_command(commands, "dev", "run the front on a simulated Horde")
     _add_address(command, port=8000)
     command.add_argument("--horde-port", type=_port, default=8001, help="the Horde's port")
     _add_scenario(command)
     command.set_defaults(run=_dev)
 
-    command = commands.add_parser(
-        "simulate", help="run a simulated Horde alone", formatter_class=_Defaults
-    )
+    command = _add_command(commands, "simulate", "run a simulated Horde alone")
     _add_address(command, port=8001)
     _add_scenario(command)
     command.set_defaults(run=_simulate)
@@ -89,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Each setting is a flag here, else a variable HORDE_FRONT_… of the "
         "environment, else a key of the TOML file.",
         argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
     )
     command.add_argument("--config", metavar="FILE", help="a TOML file of settings")
     command.add_argument(
@@ -100,16 +101,32 @@ def _parser() -> argparse.ArgumentParser:
             _add_setting(group, setting)
     command.set_defaults(run=_serve)
 
-    command = commands.add_parser(
-        "bench", help="measure what the front costs on this machine (some minutes; Linux)"
+    command = _add_command(
+        commands, "bench", "measure what the front costs on this machine (some minutes; Linux)"
     )
     bench.add_options(command)
     command.set_defaults(run=bench.run)
     return parser
 
 
+def _add_command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, what: str
+) -> argparse.ArgumentParser:
+    """Without abbreviated flags: those that are misspelt are refused, as settings are."""
+    return commands.add_parser(
+        name,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}.",
+        formatter_class=_Defaults,
+        allow_abbrev=False,
+    )
+
+
 class _Defaults(argparse.ArgumentDefaultsHelpFormatter):
     """Says each option's default, where there is one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return action.help if action.default is None else super()._get_help_string(action)
 
 
 def _add_address(command: argparse.ArgumentParser, *, port: int) -> None:
@@ -155,10 +172,9 @@ def _add_scenario(command: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{port} is no port: 0 to 65535")
-    return port
+    if not (text.isdecimal() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: must be 0 to 65535")
+    return int(text)
 
 
 # The modules of the simulator are loaded only by the commands that run one.
@@ -216,8 +232,15 @@ def _metrics_address(place: str) -> Address | None:
 
 
 async def _run_until_signal(start: Start) -> None:
-    """The first SIGTERM or Ctrl-C asks for a graceful end, a second one for an end at once."""
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+    """The first SIGTERM or Ctrl-C asks for a graceful end, a second one for an end at once.
+
+    So does the end of the terminal, which would leave jobs behind that nobody waits for: unless it
+    is to be outlived (`nohup`).
+    """
+    ends = [signal.SIGTERM, signal.SIGINT]
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+    with trio.open_signal_receiver(*ends) as signals:
         async with trio.open_nursery() as nursery:
             stop = trio.Event()
             nursery.start_soon(_obey, signals, stop, nursery.cancel_scope)
@@ -240,7 +263,3 @@ def _first_leaf(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _one_line(error: BaseException) -> str:
-    return "; ".join(str(error).split("\n"))

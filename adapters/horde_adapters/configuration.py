@@ -5,7 +5,7 @@ found by its users.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
@@ -96,10 +96,8 @@ def _variables(environment: Mapping[str, str]) -> Mapping[str, str]:
             continue
         name = variable.removeprefix(PREFIX).lower()
         if name not in SETTINGS or SETTINGS[name].variable != variable:
-            known = [setting.variable for setting in SETTINGS.values()]
-            raise WrongSetting(
-                f"the environment's {variable} is no setting{_meant(variable, known)}"
-            )
+            meant = _meant(name, SETTINGS, lambda near: SETTINGS[near].variable)
+            raise WrongSetting(f"the environment's {variable} is no setting{meant}")
         found[name] = value
     return found
 
@@ -134,14 +132,14 @@ def _checked(setting: Setting, parsed: object, said: object, origin: str) -> obj
 
 def _wrong(setting: Setting, said: object, origin: str) -> WrongSetting:
     shown = "(hidden)" if setting.secret else repr(said)
-    return WrongSetting(f"{setting.name} is {shown} ({origin}): allowed is {setting.kind.allowed}")
+    return WrongSetting(f"{setting.name} is {shown} ({origin}): must be {setting.kind.allowed}")
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _meant(name: str, known: Iterable[str], said: Callable[[str], str] = str) -> str:
     import difflib  # only now: for a start that fails
 
-    (near, *_) = (*difflib.get_close_matches(name, list(known), n=1), None)
-    return f": did you mean {near}?" if near else ""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f": did you mean {said(near[0])}?" if near else ""
 
 
 def _check_together(values: Mapping[str, object]) -> None:
@@ -151,7 +149,7 @@ def _check_together(values: Mapping[str, object]) -> None:
         assert isinstance(low, float)
         if high < low:
             raise WrongSetting(
-                f"{larger} is {high:g}: allowed is no less than {smaller}, which is {low:g}{why}"
+                f"{larger} is {high:g}: must be no less than {smaller}, which is {low:g}{why}"
             )
 
 

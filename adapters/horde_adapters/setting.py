@@ -20,7 +20,7 @@ class Kind:
     """A type of values. Both functions raise ValueError, `check` for a value of any type."""
 
     allowed: str
-    """In words, as the end of "allowed is"."""
+    """In words, as the end of "must be"."""
     parse: Callable[[str], object]
     """Text to what a TOML file would hold."""
     check: Callable[[object], object]
@@ -133,20 +133,25 @@ def _check_horde(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError
     try:
-        horde_origin(value)
+        origin = horde_origin(value)
     except InvalidUrl as error:
         raise ValueError(str(error)) from error
+    if origin.userinfo or origin.query or origin.fragment:
+        # None of them is sent to the Horde, and a password would be shown by `--print-config`.
+        raise ValueError
     return value
 
 
 FLAG = Kind("true or false", _read_flag, _check_flag)
 NETWORKS = Kind(
-    "addresses or networks, such as 10.0.0.0/8 or ::1, none of them with bits beyond its prefix",
+    "a list of addresses or networks, such as 10.0.0.0/8 or ::1, none with bits beyond its prefix",
     _split,
     _check_networks,
 )
 HORDE = Kind(
-    "the URL of a Horde, such as https://aihorde.net, with or without /api/v2", str, _check_horde
+    "the URL of a Horde alone, such as https://aihorde.net, with or without /api/v2",
+    str,
+    _check_horde,
 )
 HOST = text("a host name or an address", r"[A-Za-z0-9.:_%-]{1,255}")
 SECRET = text("printable ASCII, as a header's value", r"[!-~](?:[ -~]{0,510}[!-~])?|")

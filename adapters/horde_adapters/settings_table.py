@@ -25,7 +25,7 @@ from horde_adapters.settings import Deployment
 _SECONDS = "seconds"
 _BYTES = "bytes"
 _KEY_NAMES = names(
-    "request keys, none of them one that the front uses or needs",
+    "a list of request keys, none of them one that the front uses or needs",
     r"(?!(?:model|models|messages|stream|n|horde)$)[A-Za-z_][A-Za-z0-9_.-]{0,63}",
 )
 
@@ -105,7 +105,7 @@ SECTIONS: Mapping[str, tuple[Setting, ...]] = {
             "most_requests",
             integer(1, 1000000),
             "settings.most_requests",
-            "Open chat requests of one process; beyond, `overloaded`.",
+            "Open chat requests, shared out among `workers`; beyond, `overloaded`.",
         ),
         Setting(
             "body_cap",

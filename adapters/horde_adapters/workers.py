@@ -2,7 +2,8 @@
 
 The parent listens, and each worker accepts from the same sockets: who is busy accepts less.  A
 worker that dies is replaced.  The parent tells its workers over a pipe to end, so that they end
-with it however it ends, and a Ctrl-C, which a terminal sends to all of them, is obeyed once.
+with it however it ends; a Ctrl-C or a hang-up, which a terminal sends to all of them, is obeyed
+once.
 
 Metrics are summed over all workers by `prometheus_client`, in a folder that the parent makes.
 """
@@ -125,7 +126,8 @@ class _Worker:
 def work(deployment: Deployment, sockets: Sequence[socket.socket], pipe: Connection) -> None:
     """A worker's main function."""
     gc.freeze()  # What is imported stays; collections needn't look through it (see `cli`).
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     log.log_to_stderr(deployment.log_format, deployment.log_level)
     raise_descriptor_limit()
     trio.run(_serve, deployment, sockets, pipe)

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _names(only: str | None) -> list[str]:
-    names = only.split(",") if only else list(SUBJECTS)
+    names = [name.strip() for name in only.split(",")] if only else list(SUBJECTS)
     for name in names:
         if name not in SUBJECTS:
             raise ValueError(f"there is no subject {name!r}: {', '.join(SUBJECTS)}")

@@ -7,9 +7,12 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from adapters.process import run, serving
+from adapters.stack import SLOW
+from horde_adapters.version import VERSION
 
 FREE = ("--port", "0")
 
@@ -68,8 +71,8 @@ def taken_port() -> Iterator[int]:
         (("simulate", *FREE, "--scenario", "defualt"), "no scenario is called 'defualt'"),
         (("simulate", *FREE, "--scenario", "/nowhere/a.toml"), "can't read the scenario"),
         (("serve", *FREE, "--horde", "http://127.0.0.1:9"), "can't be reached"),
-        (("serve", *FREE, "--horde", "horde"), "allowed is the URL of a Horde"),
-        (("serve", "--host", "no.such.host.invalid", *FREE, "--horde", "x"), "allowed is the URL"),
+        (("serve", *FREE, "--horde", "horde"), "must be the URL of a Horde alone"),
+        (("serve", "--host", "no.such.host.invalid", *FREE, "--horde", "x"), "must be the URL"),
     ],
 )
 def test_what_cannot_start(arguments: tuple[str, ...], said: str, taken_port: int) -> None:
@@ -82,12 +85,60 @@ def test_what_cannot_start(arguments: tuple[str, ...], said: str, taken_port: in
     assert said in line
 
 
-@pytest.mark.parametrize("arguments", [("--prot", "1"), ("nonsense",), ("dev", "--port", "70000")])
-def test_wrong_usage(arguments: tuple[str, ...]) -> None:
-    """argparse's own words, status 2."""
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("--prot", "1"), "invalid choice"),
+        (("nonsense",), "invalid choice: 'nonsense'"),
+        (("dev", "--port", "70000"), "--port: '70000' is no port: must be 0 to 65535"),
+        (("dev", "--port", "http"), "--port: 'http' is no port: must be 0 to 65535"),
+        (("dev", "--horde-port", "-1"), "--horde-port: '-1' is no port"),
+        (("dev", "--scen", "busy"), "unrecognized arguments: --scen busy"),
+        (("serve", "--grac", "5"), "unrecognized arguments: --grac 5"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], said: str) -> None:
+    """argparse's usage and words, status 2; a flag that is cut short is none."""
     ended = run(*arguments)
     assert ended.status == 2
     assert "usage: horde-front" in ended.err
+    assert said in ended.err
+
+
+def test_version() -> None:
+    """What a report of a fault begins with."""
+    ended = run("--version")
+    assert (ended.status, ended.out, ended.err) == (0, f"horde-front {VERSION}\n", "")
+
+
+def test_each_fault_of_a_scenario_has_a_line(tmp_path: Path) -> None:
+    """All of them at once, none of them hidden in the midst of a long line."""
+    path = tmp_path / "own.toml"
+    path.write_text('seeed = 1\nclock = "fast"\n')
+    ended = run("simulate", *FREE, "--scenario", str(path))
+    assert (ended.status, ended.out) == (2, "")
+    first, second = ended.err.splitlines()
+    assert first == f"horde-front: {path}: seeed: unknown key, did you mean seed?"
+    assert second.startswith(f"horde-front: {path}: clock: unknown clock 'fast'")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_hang_up_drains(workers: str) -> None:
+    """The terminal is closed: as at SIGTERM, a stream is told, and its job is no more."""
+    with serving("simulate", *FREE) as horde:
+        arguments = (*FREE, "--horde", horde.horde, "--grace", "0", "--workers", workers)
+        with serving("serve", *arguments) as front:
+            body = {"model": SLOW, "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+            with httpx.stream("POST", f"{front.front}/chat/completions", json=body) as answer:
+                lines = answer.iter_lines()
+                assert next(lines).startswith(": horde queue_position=")
+                front.send(signal.SIGHUP)
+                rest = [line for line in lines if line.startswith("data:")]
+            assert front.wait().status == 0
+        assert '"code":"draining"' in rest[0]
+        assert rest[1:] == ["data: [DONE]"]
+        state = httpx.get(horde.horde.removesuffix("/api/v2") + "/_sim/state").json()
+        assert [request["state"] for request in state["requests"]] == ["cancelled"]
 
 
 def test_help_for_a_newcomer() -> None:

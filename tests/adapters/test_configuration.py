@@ -105,6 +105,9 @@ WRONG: list[tuple[str, str]] = [
     ("port", "tcp://10.0.0.1:80"),  # what Kubernetes sets for a service called horde-front
     ("playground", "yes"),
     ("horde", "aihorde.net"),
+    ("horde", "https://me:secret@aihorde.net"),  # shown by --print-config, and not sent
+    ("horde", "https://aihorde.net/?x=1"),
+    ("horde", "https://aihorde.net/#x"),
     ("trusted_proxies", "10.0.0.1/8"),
     ("trusted_proxies", "everyone"),
     ("drop_parameters", "messages"),
@@ -132,7 +135,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(name: str, text: str) -> No
     shown = "(hidden)" if name == "service_authorization" else repr(text)
     allowed = setting.kind.allowed
     origin = f"environment HORDE_FRONT_{name.upper()}"
-    assert str(caught.value) == f"{name} is {shown} ({origin}): allowed is {allowed}"
+    assert str(caught.value) == f"{name} is {shown} ({origin}): must be {allowed}"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_a_file_is_typed(document: str, tmp_path: Path) -> None:
     file = tmp_path / "front.toml"
     file.write_text(document)
     name = document.partition(" ")[0]
-    with pytest.raises(WrongSetting, match=rf"^{name} is .* \(file .*\): allowed is "):
+    with pytest.raises(WrongSetting, match=rf"^{name} is .* \(file .*\): must be "):
         gather({"config": str(file)}, {})
 
 
@@ -178,9 +181,9 @@ def test_a_file_is_typed(document: str, tmp_path: Path) -> None:
         (
             {"slow_pace": "30"},
             {},
-            "fast_pace is 20: allowed is no less than slow_pace, which is 30",
+            "fast_pace is 20: must be no less than slow_pace, which is 30",
         ),
-        ({"ready_age": "5"}, {}, "ready_age is 5: allowed is no less than pool_age, which is 10"),
+        ({"ready_age": "5"}, {}, "ready_age is 5: must be no less than pool_age, which is 10"),
     ],
 )
 def test_what_else_stops_the_start(
@@ -192,6 +195,11 @@ def test_what_else_stops_the_start(
     with pytest.raises(WrongSetting) as caught:
         gather({name: value.format(tmp=tmp_path) for name, value in flags.items()}, variables)
     assert said.format(tmp=tmp_path) in str(caught.value)
+
+
+def test_the_prefix_alone_is_no_likeness() -> None:
+    with pytest.raises(WrongSetting, match=r"HORDE_FRONT_BOGUS is no setting$"):
+        gather({}, {"HORDE_FRONT_BOGUS": "1"})
 
 
 def test_print_config_shows_values_and_origins_and_hides_secrets(
@@ -224,7 +232,7 @@ def test_print_config_shows_values_and_origins_and_hides_secrets(
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (("--port", "http"), "port is 'http' (flag --port): allowed is a whole number from 0 to"),
+        (("--port", "http"), "port is 'http' (flag --port): must be a whole number from 0 to"),
         (("--config", "/nowhere.toml"), "can't read the settings file /nowhere.toml"),
     ],
 )
