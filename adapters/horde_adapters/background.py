@@ -113,6 +113,10 @@ class SimulatedHordeServer(Background):
         """Only to be touched by a function given to `call`."""
         super().__init__(partial(run_simulator, Address(), self.world, Limits()))
 
+    def __repr__(self) -> str:
+        """What pytest prints of a fixture when a test fails."""
+        return f"<SimulatedHordeServer {self.url}>"
+
     @property
     def url(self) -> str:
         """The base URL, with `/api/v2`."""
@@ -194,6 +198,9 @@ class FrontServer(Background):
     ) -> None:
         settings = attrs.evolve(settings or Settings(), horde_url=horde_url)
         super().__init__(partial(run_front, Address(), settings, limits or Limits()))
+
+    def __repr__(self) -> str:
+        return f"<FrontServer {self.base_url}>"
 
     @property
     def base_url(self) -> str:

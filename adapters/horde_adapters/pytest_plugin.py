@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -34,8 +34,13 @@ def simulated_horde(request: pytest.FixtureRequest) -> Iterator[SimulatedHordeSe
     """A simulated Horde (scenario `default`) on a free port, in a thread of its own."""
     from horde_adapters.background import SimulatedHordeServer
 
-    scenario, seed = _asked_for(request.node)
-    with SimulatedHordeServer(scenario, seed=seed) as horde:
+    marker = request.node.get_closest_marker("horde_scenario")
+    try:
+        scenario, seed = horde_scenario(*marker.args, **marker.kwargs) if marker else _DEFAULT
+        server = SimulatedHordeServer(_read(request.path.parent, scenario), seed=seed)
+    except (TypeError, ValueError, OSError) as error:  # what is wrong is in the marker
+        pytest.fail(f"horde_scenario: {error}", pytrace=False)
+    with server as horde:
         yield horde
 
 
@@ -70,20 +75,20 @@ def _require_good_verdict(item: pytest.Item) -> None:
         pytest.fail("\n".join(["The simulated Horde complains:", *findings]), pytrace=False)
 
 
-def _asked_for(item: Any) -> tuple[str | Scenario, int | None]:
-    """The scenario and the seed that the test's marker names."""
-    marker = item.get_closest_marker("horde_scenario")
-    if marker is None:
-        return "default", None
-    return _read_marker(item.path.parent, *marker.args, **marker.kwargs)
-
-
-def _read_marker(
-    folder: Path, scenario: str | Path | Scenario = "default", *, seed: int | None = None
-) -> tuple[str | Scenario, int | None]:
-    if isinstance(scenario, Path):
-        from horde_simulator.document import parse_scenario
-
-        path = folder / scenario
-        return parse_scenario(path.read_text(encoding="utf-8"), source=str(path)), seed
+def horde_scenario(
+    scenario: str | Path | Scenario, *, seed: int | None = None
+) -> tuple[str | Path | Scenario, int | None]:
+    """The marker of that name; Python's own word on wrong arguments names it."""
     return scenario, seed
+
+
+_DEFAULT = ("default", None)
+
+
+def _read(folder: Path, scenario: str | Path | Scenario) -> str | Scenario:
+    if not isinstance(scenario, Path):
+        return scenario
+    from horde_simulator.document import parse_scenario
+
+    path = folder / scenario
+    return parse_scenario(path.read_text(encoding="utf-8"), source=str(path))

@@ -214,6 +214,45 @@ def test_a_bad_verdict_fails_a_test_that_asks(tmp_path: Path) -> None:
     assert "did you mean busy" in said
 
 
+BAD_MARKERS = """
+import pytest
+from pathlib import Path
+
+@pytest.mark.horde_scenario
+def test_names_none(simulated_horde): ...
+
+@pytest.mark.horde_scenario("busy", sed=3)
+def test_misspelt(simulated_horde): ...
+
+@pytest.mark.horde_scenario(Path("nowhere.toml"))
+def test_no_file(simulated_horde): ...
+
+@pytest.mark.horde_scenario(Path("wrong.toml"))
+def test_wrong_file(simulated_horde): ...
+
+def test_shows_its_address(simulated_horde, horde_front):
+    assert simulated_horde is horde_front
+"""
+
+
+def test_a_wrong_marker_is_told_in_a_line(tmp_path: Path) -> None:
+    """Without our own code in the way of the reason; and a fixture prints its address."""
+    (tmp_path / "test_markers.py").write_text(BAD_MARKERS)
+    (tmp_path / "wrong.toml").write_text("seeed = 1\n")
+    said = run_pytest(tmp_path).stdout
+    for reason in (
+        r"horde_scenario\(\) missing 1 required positional argument: 'scenario'",
+        r"horde_scenario\(\) got an unexpected keyword argument 'sed'",
+        r"No such file or directory: '.*/nowhere.toml'",
+        r".*/wrong.toml: seeed: unknown key, did you mean seed\?",
+    ):
+        assert re.search(rf"^horde_scenario: .*{reason}$", said, re.MULTILINE), reason
+    assert "pytest_plugin.py" not in said
+    address = r"http://127\.0\.0\.1:\d+"
+    horde, front = rf"<SimulatedHordeServer {address}/api/v2>", rf"<FrontServer {address}/v1>"
+    assert re.search(f"assert {horde} is {front}", said)
+
+
 LOADED = """
 import json, sys
 
