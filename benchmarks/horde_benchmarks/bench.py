@@ -26,7 +26,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         before = figures.read(options.compare) if options.compare else {}
         names = _names(options.only)
-        results = {}
+        for file in (options.json, options.svg):
+            if file:  # found out now, not after minutes
+                file.open("a", encoding="utf-8").close()
+        results: dict[str, list[Figure]] = {}
         for done, name in enumerate(names):
             _progress(done, len(names), name)
             results[name] = list(SUBJECTS[name]())
@@ -34,12 +37,12 @@ def run(options: argparse.Namespace) -> int:
                 figures.write(options.json, results)
             _show(name, results[name], before.get(name, []))
         _progress(len(names), len(names), "")
+        if options.svg:
+            title = f"horde-front {VERSION}: figures and goals"
+            options.svg.write_text(chart.draw(results, title), encoding="utf-8")
     except (OSError, ValueError, CannotMeasure) as error:
         print(f"horde-front: {error}", file=sys.stderr)
         return 2
-    if options.svg:
-        title = f"horde-front {VERSION}: figures and goals"
-        options.svg.write_text(chart.draw(results, title), encoding="utf-8")
     return 0
 
 

@@ -55,7 +55,8 @@ def _bar(figure: Figure, y: float, middle: float) -> list[str]:
         f'height="{ROW - 10}" rx="2" fill="{colour}"/>'
     )
     return [
-        _text(LEFT - 12, y + 16, f"{figure.target}  {figure.name}", anchor="end"),
+        _text(20, y + 16, f"#{figure.target}" if figure.target else "", PALE),
+        _text(LEFT - 12, y + 16, figure.name, anchor="end"),
         bar,
         _text(WIDTH - RIGHT + 8, y + 16, value, colour),
     ]

@@ -99,5 +99,5 @@ def read(path: Path) -> dict[str, list[Figure]]:
     try:
         subjects = json.loads(path.read_text(encoding="utf-8"))["subjects"]
         return {name: [Figure(**entry) for entry in figures] for name, figures in subjects.items()}
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path} isn't a result of `horde-front bench`") from error

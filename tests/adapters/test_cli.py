@@ -122,6 +122,28 @@ def test_each_fault_of_a_scenario_has_a_line(tmp_path: Path) -> None:
     assert second.startswith(f"horde-front: {path}: clock: unknown clock 'fast'")
 
 
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("--only", "calls, nothing"), "there is no subject 'nothing': "),
+        (("--compare", "{tmp}/own.json"), "own.json isn't a result of `horde-front bench`"),
+        (("--compare", "{tmp}/nowhere.json"), "No such file or directory: '{tmp}/nowhere.json'"),
+        (("--json", "{tmp}/nowhere/a.json"), "No such file or directory: '{tmp}/nowhere/a.json'"),
+        (("--svg", "{tmp}/nowhere/a.svg"), "No such file or directory: '{tmp}/nowhere/a.svg'"),
+    ],
+)
+def test_what_a_measurement_can_not_begin_with(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    """It is found out before anything is measured."""
+    (tmp_path / "own.json").write_text("figures")
+    ended = run("bench", *(argument.format(tmp=tmp_path) for argument in arguments))
+    assert (ended.status, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    assert line.startswith("horde-front: ")
+    assert said.format(tmp=tmp_path) in line
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_hang_up_drains(workers: str) -> None:
     """The terminal is closed: as at SIGTERM, a stream is told, and its job is no more."""
