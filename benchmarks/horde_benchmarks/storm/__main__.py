@@ -12,7 +12,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import count, islice
 from multiprocessing import get_context
@@ -22,11 +22,13 @@ from horde_benchmarks.storm.summary import Result, Summary, pure_result, real_re
 
 FRESH_FROM = 1_000_000
 """Fresh seeds are above every fixed one."""
+SEEDS = 200
+"""Of the fixed set, when the command line names none."""
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 1 when a seed failed."""
-    options = _options()
+    options = _options(arguments)
     if options.seed is not None:
         return replay(options.seed, real=options.real)
     seeds, fresh = _seeds(options)
@@ -48,27 +50,40 @@ def main() -> int:
     return 1 if summary.failed else 0
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m horde_benchmarks.storm",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--seeds", type=int, default=0, help="how many of the fixed set, from 0")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=0,
+        help=f"how many of the fixed set, from 0 ({SEEDS} when nothing is said)",
+    )
     parser.add_argument("--fresh", type=int, default=0, help="how many besides, never seen before")
     parser.add_argument("--from", type=int, dest="start", help="where the fresh seeds begin")
     parser.add_argument("--minutes", type=float, default=0.0, help="fresh seeds for so long")
     parser.add_argument("--seed", type=int, help="run this one, tell all and shrink it")
     parser.add_argument("--real", action="store_true", help="over the whole stack")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    return parser.parse_args()
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="how many work side by side (default: one for each core)",
+    )
+    options = parser.parse_args(arguments)
+    if not (options.seeds or options.fresh or options.minutes):
+        options.seeds = SEEDS
+    return options
 
 
 def _seeds(options: argparse.Namespace) -> tuple[Iterable[int], int | None]:
     """The seeds, and where the fresh ones among them begin."""
     fixed = range(options.seeds)
     if not options.fresh and not options.minutes:
-        return fixed or range(200), None
+        return fixed, None
     start = options.start or FRESH_FROM + secrets.randbelow(2**40)
     fresh = count(start) if options.minutes else range(start, start + options.fresh)
     return _joined(fixed, fresh), start
