@@ -43,6 +43,8 @@ LIMITS: Final = ("max_temperature_with_tools",)
 
 # The id becomes part of a path, a header and every chunk: nothing that could break one of them.
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_LARGEST: Final = 1e15
+"""Beyond, whole numbers aren't exact in a float, and none is a count of anything here."""
 
 
 class UnreadableAnswer(Exception):  # noqa: N818 - it names what was found, not a fault of ours
@@ -211,27 +213,27 @@ def read_quote(body: bytes) -> Quote:
 
 def read_status(body: bytes) -> Status:
     """Reads a status. Raises UnreadableAnswer when it tells neither done nor waiting."""
-    data = _object(body)
-    if not isinstance(data.get("done"), bool) and not isinstance(data.get("faulted"), bool):
+    get = _object(body).get
+    if not isinstance(get("done"), bool) and not isinstance(get("faulted"), bool):
         raise UnreadableAnswer("the status says neither `done` nor `faulted`")
-    generations = objects_of(data.get("generations"))
+    generations = objects_of(get("generations"))
     return Status(
-        processing=_integer(data.get("processing")),
-        restarted=_integer(data.get("restarted")),
-        done=data.get("done") is True,
-        faulted=data.get("faulted") is True,
-        cancelled=data.get("cancelled") is True,
-        wait_time=_integer(data.get("wait_time")),
-        queue_position=_integer(data.get("queue_position")),
-        kudos=_number(data.get("kudos")),
-        is_possible=data.get("is_possible") is not False,
-        eligible_workers=_optional_integer(data.get("eligible_workers")),
-        eligible_worker_threads=_integer(data.get("eligible_worker_threads")),
-        pool=_pool(data.get("pool")),
-        context_adjustments=objects_of(data.get("context_adjustments")),
-        progress=tuple(_progress(item) for item in objects_of(data.get("progress"))),
-        last_refusal=_last_refusal(data.get("last_refusal")),
-        generations=tuple(_generation(item, at) for at, item in enumerate(generations)),
+        processing=_integer(get("processing")),
+        restarted=_integer(get("restarted")),
+        done=get("done") is True,
+        faulted=get("faulted") is True,
+        cancelled=get("cancelled") is True,
+        wait_time=_integer(get("wait_time")),
+        queue_position=_integer(get("queue_position")),
+        kudos=_number(get("kudos")),
+        is_possible=get("is_possible") is not False,
+        eligible_workers=_optional_integer(get("eligible_workers")),
+        eligible_worker_threads=_integer(get("eligible_worker_threads")),
+        pool=_pool(get("pool")),
+        context_adjustments=objects_of(get("context_adjustments")),
+        progress=tuple([_progress(item) for item in objects_of(get("progress"))]),
+        last_refusal=_last_refusal(get("last_refusal")),
+        generations=tuple([_generation(item, at) for at, item in enumerate(generations)]),
     )
 
 
@@ -353,11 +355,15 @@ def _json(body: bytes) -> object:
 
 def objects_of(value: object) -> tuple[Mapping[str, Any], ...]:
     """The objects in an array; anything else is none."""
-    return tuple(item for item in value if isinstance(item, dict)) if type(value) is list else ()
+    if type(value) is not list or not value:
+        return ()
+    return tuple([item for item in value if isinstance(item, dict)])
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if type(value) is list else ()
+    if type(value) is not list or not value:
+        return ()
+    return tuple([item for item in value if isinstance(item, str)])
 
 
 def _text(value: object) -> str:
@@ -365,6 +371,8 @@ def _text(value: object) -> str:
 
 
 def _integer(value: object) -> int:
+    if type(value) is int and -_LARGEST < value < _LARGEST:  # nearly always
+        return value
     return int(_number(value))
 
 
@@ -380,6 +388,6 @@ def _optional_integer(value: object) -> int | None:
 
 def optional_number(value: object) -> float | None:
     """Any finite JSON number; `1e400` and `NaN`, which the stock parser yields, are nothing."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if -1e15 < value < 1e15 else None
+    if type(value) is int or type(value) is float:
+        return float(value) if -_LARGEST < value < _LARGEST else None
+    return None

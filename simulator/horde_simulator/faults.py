@@ -238,12 +238,17 @@ class FaultPlan:
     _struck: Counter[str | None]
     """By name, how often; never under None."""
     _planned_so_far: int
+    _rows: dict[str, list[_Armed]]
+    """What is to be tried at one occasion, in order: made when it is first asked for."""
+    _call_rows: dict[str, list[_Armed]]
 
     def __init__(self, specs: Iterable[FaultSpec], random: Random) -> None:
         self._random = random
         self._armed = {}
         self._struck = Counter()
         self._planned_so_far = 0
+        self._rows = {}
+        self._call_rows = {}
         for spec in specs:
             self.add(spec)
 
@@ -253,6 +258,8 @@ class FaultPlan:
             _Armed(spec, self._planned_so_far, spec.times)
         )
         self._planned_so_far += 1
+        self._rows.clear()
+        self._call_rows.clear()
 
     @property
     def empty(self) -> bool:
@@ -303,13 +310,10 @@ class FaultPlan:
                 without a model. `worker` likewise: a name, or the name and the id.
             count: how many posts, polls or seconds there have been (the row's `after`).
         """
-        if not self._armed:
-            return None
-        workers = (worker,) if isinstance(worker, str) else tuple(worker or ())
-        for armed in self._planned(where):
-            if self._strikes(armed, model, workers, count):
-                return armed.spec
-        return None
+        row = self._rows.get(where)
+        if row is None:
+            row = self._rows[where] = list(self._planned(where))
+        return self._first_of(row, model, worker, count) if row else None
 
     def strike_call(
         self,
@@ -320,12 +324,23 @@ class FaultPlan:
         count: float = 0.0,
     ) -> FaultSpec | None:
         """The first fault of any kind that strikes this call: `where` ends in its kind."""
-        if not self._armed:
-            return None
-        for kind in CALL_FAULTS:
-            struck = self.strike(f"{call}.{kind}", model=model, worker=worker, count=count)
-            if struck is not None:
-                return struck
+        row = self._call_rows.get(call)
+        if row is None:
+            row = [armed for kind in CALL_FAULTS for armed in self._planned(f"{call}.{kind}")]
+            self._call_rows[call] = row
+        return self._first_of(row, model, worker, count) if row else None
+
+    def _first_of(
+        self,
+        row: Sequence[_Armed],
+        model: str | None,
+        worker: str | Sequence[str] | None,
+        count: float,
+    ) -> FaultSpec | None:
+        workers = (worker,) if isinstance(worker, str) else tuple(worker or ())
+        for armed in row:
+            if self._strikes(armed, model, workers, count):
+                return armed.spec
         return None
 
     def _planned(self, where: str) -> Iterator[_Armed]:

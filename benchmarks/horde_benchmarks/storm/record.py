@@ -9,7 +9,7 @@ from horde_benchmarks.storm.plan import Client, HordeCallName, Plan
 from horde_core.chat import ChatRequest
 from horde_core.errors import Refusal
 from horde_core.events import SendHead
-from horde_core.native import HordeAnswer
+from horde_core.native import HordeAnswer, Status, UnreadableAnswer, read_status
 from horde_core.timing import Timing
 from horde_simulator.job import Job
 from horde_simulator.request import Request
@@ -29,6 +29,21 @@ class Made:
     """When the front had an answer, or knew that it gets none."""
     answer: HordeAnswer | None = None
     """What the front was told; None for nothing (yet)."""
+    _statuses: list[Status | None] = attrs.field(factory=list, init=False)
+
+    def status(self) -> Status | None:
+        """What a read of the status told; None when it told nothing. Read once for all checks."""
+        if not self._statuses:
+            self._statuses.append(self._read())
+        return self._statuses[0]
+
+    def _read(self) -> Status | None:
+        if self.name != "status" or self.answer is None or self.answer.status != 200:
+            return None
+        try:
+            return read_status(self.answer.body)
+        except UnreadableAnswer:
+            return None
 
 
 @attrs.frozen

@@ -5,9 +5,11 @@ written is checked with the `jsonschema` library, piece by piece where a rule ca
 towards (`not`, `oneOf`, `if`), and as a whole. A schema that nothing fits gets the last attempt.
 """
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from random import Random
 from typing import Any, Final
 
@@ -60,8 +62,17 @@ def valid_for(schema: Schema, value: Any) -> bool:
 def is_schema(schema: Any) -> bool:
     """Whether the library takes the value for a schema."""
     try:
-        Draft202012Validator.check_schema(schema)
-    except (exceptions.SchemaError, RecursionError):
+        return _is_schema(json.dumps(schema))
+    except RecursionError:
+        return False
+
+
+@lru_cache(256)
+def _is_schema(text: str) -> bool:
+    """Clients send the same schemas over and over, and the library takes a millisecond for one."""
+    try:
+        Draft202012Validator.check_schema(json.loads(text))
+    except exceptions.SchemaError:
         return False
     return True
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from horde_benchmarks.storm.link import LONGEST
-from horde_benchmarks.storm.record import Finding, Made, Record, Storm
+from horde_benchmarks.storm.record import Finding, Record, Storm
 from horde_benchmarks.storm.told import outcome_of
-from horde_core.native import Status, UnreadableAnswer, read_status
+from horde_core.native import Status
 
 FAMILY = 6
 _SLACK: Final = 1e-6
@@ -51,9 +51,11 @@ def _too_early(storm: Storm, record: Record, budget: float) -> Iterator[tuple[st
     outcome, now = outcome_of(record), record.complete_at
     if outcome not in _PATIENT:
         return
-    read = [(made, status) for made in record.calls if (status := _status(made)) is not None]
-    if outcome == "horde_timeout" and now - record.came_at < budget - _SLACK:
-        yield "patience", f"a timeout after {now - record.came_at:.3f} s of {budget:g} s"
+    if outcome == "horde_timeout":
+        if now - record.came_at < budget - _SLACK:
+            yield "patience", f"a timeout after {now - record.came_at:.3f} s of {budget:g} s"
+        return
+    read = [(made, status) for made in record.calls if (status := made.status()) is not None]
     if outcome == "horde_status_lost":
         since = read[-1][0].over_at if read else record.known_at
         if since is not None and now - since < storm.timing.read_failure_limit - _SLACK:
@@ -62,15 +64,6 @@ def _too_early(storm: Storm, record: Record, budget: float) -> Iterator[tuple[st
         bad = [made.over_at or 0.0 for made, status in read if _is_ineligible(status)]
         if not bad or now - bad[0] < storm.timing.grace - _SLACK:
             yield "patience", "no grace for a request without an eligible worker"
-
-
-def _status(made: Made) -> Status | None:
-    if made.name != "status" or made.answer is None or made.answer.status != 200:
-        return None
-    try:
-        return read_status(made.answer.body)
-    except UnreadableAnswer:
-        return None
 
 
 def _is_unserved(status: Status) -> bool:
