@@ -10,7 +10,7 @@ from enum import Enum
 from horde_adapters.metrics import Metrics
 from horde_core.exchange import Exchange
 from horde_core.lifecycle import State
-from horde_core.native import Status
+from horde_core.standing import Standing
 
 
 class Phase(Enum):
@@ -46,7 +46,7 @@ class Phases:
         self._phase: Phase | None = Phase.LOOKING_UP
         self._since = now
         self._state: State | None = State.NEW
-        self._status: Status | None = None
+        self._status: Standing | None = None
         self._stream = stream
         metrics.entered(Phase.LOOKING_UP.value)
         if stream:
@@ -58,7 +58,7 @@ class Phases:
             return
         self._state, self._status = exchange.state, exchange.status
         phase = _BY_STATE[exchange.state]
-        if phase is Phase.QUEUED and _is_worked_on(exchange.status):
+        if phase is Phase.QUEUED and exchange.status is not None and exchange.status.is_worked_on:
             phase = Phase.GENERATING
         self._enter(phase, now)
 
@@ -80,7 +80,3 @@ class Phases:
         if phase is not None:
             self._metrics.entered(phase.value)
         self._phase, self._since = phase, now
-
-
-def _is_worked_on(status: Status | None) -> bool:
-    return status is not None and bool(status.processing or status.progress or status.generations)

@@ -80,7 +80,7 @@ class CancelLost:
     """The cancel got no whole answer."""
 
 
-@attrs.frozen
+@attrs.frozen(init=False)  # one an event, and an empty `__init__` takes as long as its chunk
 class TimePassed:
     """The clock reached `Exchange.wake_at`, or may have."""
 

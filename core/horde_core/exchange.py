@@ -19,18 +19,13 @@ from horde_core.errors import Refusal
 from horde_core.events import Effect, Quote, ReadPool, ReadStatus, Submit
 from horde_core.horde_errors import faulted, refused_submit
 from horde_core.lifecycle import TABLE, State, WrongEvent, next_state
-from horde_core.native import (
-    Receipt,
-    Status,
-    UnreadableAnswer,
-    read_quote,
-    read_status,
-)
+from horde_core.native import Receipt, Status, UnreadableAnswer, read_quote, read_status
 from horde_core.polling import NEVER, Polling
 from horde_core.relay import Diverged, Relay
 from horde_core.reply import read_reply
 from horde_core.response import Phase, Response
-from horde_core.submission import Submission
+from horde_core.standing import Standing, standing
+from horde_core.submission import Submission, without_contents
 from horde_core.timing import Timing
 
 
@@ -54,8 +49,10 @@ class Exchange:
         self.state = State.NEW
         self.request = request
         self.receipt: Receipt | None = None
-        self.status: Status | None = None
-        """The last status that could be read."""
+        self.status: Standing | None = None
+        """What the last status that could be read told."""
+        self.wake_at = NEVER
+        """When to tell TimePassed; infinity while only an answer can move it on."""
         self.response = Response(
             request, created=created, trace_id=trace_id, style=timing.keepalive_style
         )
@@ -88,6 +85,7 @@ class Exchange:
             raise WrongEvent(f"{kind.__name__} in state {self.state.value}")
         outcome = handler(self, event, now)
         self.state = next_state(self.state, kind, outcome)
+        self.wake_at = self._next_wake()
         effects, self._effects = self._effects, []
         return effects
 
@@ -96,15 +94,15 @@ class Exchange:
         """Whether nothing is left to do, neither for the client nor at the Horde."""
         return self.state is State.ENDED
 
-    @property
-    def wake_at(self) -> float:
-        """When to tell TimePassed; infinity while only an answer can move it on."""
+    def _next_wake(self) -> float:
         state = self.state
         if state is State.WAITING or state is State.READING:
-            soonest = min(self._deadline, self._quiet_until)
-            if (due := self._relay.next_due) is not None and due < soonest:
-                soonest = due
-            return min(soonest, self._polling.next_read) if state is State.WAITING else soonest
+            soonest = self._relay.next_due
+            if self._quiet_until < soonest:
+                soonest = self._quiet_until
+            if self._polling.next_read < soonest:
+                soonest = self._polling.next_read
+            return soonest if soonest < self._deadline else self._deadline
         if state is State.CANCELLING:
             return min(self._cancellation.next_try, self._deadline if self._withheld else NEVER)
         return self._deadline if state in _WITHOUT_RECEIPT else NEVER
@@ -162,7 +160,7 @@ class Exchange:
     def _let_go_of_the_submit(self) -> None:
         """A submit with images is megabytes, and the job may run for minutes."""
         del self._submission, self._quote
-        self.request = attrs.evolve(self.request, messages=())
+        self.request = without_contents(self.request)
 
     def _submit_lost(self, event: events.SubmitLost, _: float) -> str:
         return self._again_or_refused(self._submission.lost(opened=event.opened))
@@ -189,7 +187,7 @@ class Exchange:
         except UnreadableAnswer:
             # Every answer of a limited route has Retry-After; only these two mean it.
             return self._unread(now, answer.retry_after() if answer.status in (429, 503) else None)
-        self.status = status
+        self.status = standing(status)
         if status.faulted or status.cancelled:
             assert self.receipt is not None
             cancelled = not status.faulted
@@ -207,7 +205,7 @@ class Exchange:
         if [generation.index for generation in generations] != list(range(self.request.n)):
             raise UnreadableAnswer("the status is done without all its generations")
         assert self.receipt is not None
-        self.status = status
+        self.status = standing(status)
         try:
             rest = self._relay.finish(generations)
         except Diverged as divergence:
@@ -219,7 +217,7 @@ class Exchange:
 
     def _alive(self, event: events.StatusAnswered, status: Status, now: float) -> str:
         if self.request.stream and self.response.phase is Phase.UNOPENED:
-            self._effects += self.response.open(status)
+            self._effects += self.response.open(standing(status))
             self._quiet_until = now + self._timing.keepalive_interval
         if self.request.is_live:
             # Also without a post: that the reply starts over is told before its first words.
@@ -247,6 +245,7 @@ class Exchange:
     def _read(self) -> None:
         assert self.receipt is not None
         query = self._relay.tail() if self.request.is_live else ""
+        self._polling.sent()
         self._effects.append(ReadStatus(self.receipt.id, query))
 
     # Time -------------------------------------------------------------------------------------
@@ -266,7 +265,7 @@ class Exchange:
             assert self.status is not None
             self._effects += self.response.keepalive(self.status)
             self._quiet_until = now + self._timing.keepalive_interval
-        if self.state is State.READING or now < self._polling.next_read:
+        if now < self._polling.next_read:
             return "in time"
         if self._polling.is_lost(now):
             return self._give_up_reading()
@@ -277,7 +276,7 @@ class Exchange:
         pieces = self._relay.due(now)
         if pieces:
             assert self._relay.served is not None
-            self._effects += self.response.text(pieces, self._relay.served)
+            self._effects.append(self.response.text(pieces, self._relay.served))
             self._quiet_until = now + self._timing.keepalive_interval
 
     def _timeout(self, *, held: bool) -> Refusal:

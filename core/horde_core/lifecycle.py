@@ -141,10 +141,10 @@ TABLE: Mapping[State, Mapping[type[events.Event], Outcomes]] = {
 
 def next_state(state: State, event: type[events.Event], outcome: str) -> State:
     """Looks the table up; raises WrongEvent for a pair, or an outcome, that it doesn't have."""
-    outcomes = TABLE[state].get(event)
-    if outcomes is None or outcome not in outcomes:
-        raise WrongEvent(f"{event.__name__} ({outcome}) in state {state.value}")
-    return outcomes[outcome]
+    try:
+        return TABLE[state][event][outcome]
+    except KeyError:
+        raise WrongEvent(f"{event.__name__} ({outcome}) in state {state.value}") from None
 
 
 def mermaid() -> str:

@@ -15,6 +15,10 @@ class Polling:
         self._failures = 0
         self.next_read = NEVER
 
+    def sent(self) -> None:
+        """A read is out: the next one is scheduled when it is known what came of it."""
+        self.next_read = NEVER
+
     def succeeded(self, status: Status, answer: HordeAnswer, now: float) -> None:
         """Sets the next read: soon for a job at work, later far back in the queue.
 

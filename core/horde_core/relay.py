@@ -3,9 +3,10 @@
 The relay takes progress posts as the status shows them and hands out pieces of text on time.  It
 promises (contract section 10): what was handed out is a prefix of the final reply, reasoning goes
 before the content of the same post, a newer post or the end never waits for the pacing.
+
+A text is held once, as it came: what went out and what waits are counts of its code points.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Literal
 
@@ -13,6 +14,7 @@ import attrs
 
 from horde_core.native import Generation, Progress
 from horde_core.pacing import Pace, cut, settled_length
+from horde_core.polling import NEVER
 
 Channel = Literal["content", "reasoning_content"]
 CHANNELS: tuple[Channel, Channel] = ("reasoning_content", "content")
@@ -21,18 +23,12 @@ FIRST_RHYTHM = 1.0
 """Seconds that posts are taken to be apart until two have been seen."""
 SLOWEST_RHYTHM = 10.0
 
+Piece = tuple[int, Channel, str]
+"""Some text, ready to be sent, and its choice's index. A plain tuple: every event makes one."""
+
 
 class Diverged(Exception):  # noqa: N818 - it names what the reply did
     """The reply doesn't continue the text that was handed out; the message says how."""
-
-
-@attrs.frozen
-class Piece:
-    """Some text of one choice, ready to be sent."""
-
-    index: int
-    channel: Channel
-    text: str
 
 
 @attrs.frozen
@@ -44,45 +40,95 @@ class Served:
 
 
 @attrs.define(eq=False)
-class _Track:
-    """One choice: what came, what of it has gone out, and the pieces in between."""
+class _Text:
+    """One channel of one choice: all that came, and how much of it is planned or has gone out."""
 
+    whole: str = ""
+    planned: int = 0
+    sent: int = 0
+
+    def news(self, start: int, text: str) -> bool:
+        """Adds what of `text`, which begins at code point `start`, hadn't come yet, if any."""
+        have = len(self.whole)
+        if start > have:
+            return False  # a gap: the next read asks from where we are
+        if start < have:
+            # A Horde that doesn't know the tail query tells the reply from its beginning.
+            overlap = min(have - start, len(text))
+            if self.whole[start : start + overlap] != text[:overlap]:
+                raise Diverged("the worker's text changed")
+            text = text[have - start :]
+        self.whole += text
+        return bool(text)
+
+
+@attrs.define(eq=False)
+class _Run:
+    """Parts of one channel, evenly spaced; the lengths are in reverse, the next one last."""
+
+    channel: Channel
+    due: float
+    gap: float
+    lengths: list[int]
+
+    def pass_on(self, now: float) -> int:
+        """The length of all that is due."""
+        lengths = self.lengths
+        length = lengths.pop()
+        self.due += self.gap
+        while lengths and self.due <= now:
+            length += lengths.pop()
+            self.due += self.gap
+        return length
+
+
+@attrs.define(eq=False)
+class _Track:
+    """One choice: its texts, who writes them, and what of them waits."""
+
+    index: int
     attempt: int | None = None
-    received: dict[Channel, list[str]] = attrs.field(factory=lambda: {c: [] for c in CHANNELS})
-    lengths: dict[Channel, int] = attrs.field(factory=lambda: dict.fromkeys(CHANNELS, 0))
-    sent: dict[Channel, list[str]] = attrs.field(factory=lambda: {c: [] for c in CHANNELS})
-    held: dict[Channel, str] = attrs.field(factory=lambda: dict.fromkeys(CHANNELS, ""))
-    queue: deque[tuple[float, Channel, str]] = attrs.field(factory=deque)
+    content: _Text = attrs.field(factory=_Text)
+    reasoning: _Text = attrs.field(factory=_Text)
+    runs: list[_Run] = attrs.field(factory=list)
+    """In order; no two of one channel in a row."""
     served: Served | None = None
 
     @property
     def has_sent(self) -> bool:
-        return any(self.sent.values())
+        return bool(self.content.sent or self.reasoning.sent)
 
-    def start_over(self, attempt: int) -> None:
+    def text(self, channel: Channel) -> _Text:
+        """The text of one channel."""
+        return self.content if channel == "content" else self.reasoning
+
+    def start_over(self) -> None:
         """Forgets an attempt of which nothing was handed out."""
-        self.attempt = attempt
-        self.received = {c: [] for c in CHANNELS}
-        self.lengths = dict.fromkeys(CHANNELS, 0)
-        self.held = dict.fromkeys(CHANNELS, "")
-        self.queue.clear()
+        self.content, self.reasoning = _Text(), _Text()
+        self.runs = []
 
-    def news(self, channel: Channel, start: int, text: str) -> str:
-        """The part of `text`, which begins at code point `start`, that hadn't come yet."""
-        have = self.lengths[channel]
-        if start > have:
-            return ""  # a gap: the next read asks from where we are
-        if start < have:
-            # A Horde that doesn't know the tail query tells the reply from its beginning.
-            known = "".join(self.received[channel])
-            overlap = min(have - start, len(text))
-            if known[start : start + overlap] != text[:overlap]:
-                raise Diverged("the worker's text changed")
-            text = text[have - start :]
-        if text:
-            self.received[channel].append(text)
-            self.lengths[channel] += len(text)
-        return text
+    def hand_out(self, now: float, pieces: list[Piece]) -> None:
+        """Adds all that is due: at most one piece for each channel in a row."""
+        runs = self.runs
+        while runs and (run := runs[0]).due <= now:
+            channel = run.channel
+            text = self.content if channel == "content" else self.reasoning
+            start = text.sent
+            text.sent = end = start + run.pass_on(now)
+            pieces.append((self.index, channel, text.whole[start:end]))
+            if not run.lengths:
+                del runs[0]
+
+    def plan(self, parts: Sequence[tuple[Channel, list[int]]], now: float, gap: float) -> None:
+        """Spaces new parts evenly from now on; what older posts left is due at once."""
+        runs = [_Run(run.channel, now, 0.0, [sum(run.lengths)]) for run in self.runs]
+        due = now
+        for channel, lengths in parts:
+            if runs and runs[-1].channel == channel:
+                lengths[-1] += sum(runs.pop().lengths)
+            runs.append(_Run(channel, due, gap, lengths))
+            due += gap * len(lengths)
+        self.runs = runs
 
 
 class Relay:
@@ -90,34 +136,25 @@ class Relay:
 
     def __init__(self, choices: int, *, show_reasoning: bool, pace: Pace | None = None) -> None:
         self._pace = pace or Pace()
-        self._tracks = [_Track() for _ in range(choices)]
+        self._tracks = [_Track(index) for index in range(choices)]
         self._channels: tuple[Channel, ...] = CHANNELS if show_reasoning else ("content",)
         self._last_news: float | None = None
         self._rhythm = FIRST_RHYTHM
         self._restarted: int | None = None
         self.served: Served | None = None
         """Set once a piece has been handed out."""
-
-    @property
-    def next_due(self) -> float | None:
-        """When the next piece is due; None while nothing waits or no chunk may go out yet."""
-        if self.served is None and not (self._tracks[0].queue and self._tracks[0].served):
-            return None
-        soonest = None
-        for track in self._tracks:
-            if track.queue and (soonest is None or track.queue[0][0] < soonest):
-                soonest = track.queue[0][0]
-        return soonest
+        self.next_due = NEVER
+        """When the next piece is due; never while nothing waits or no chunk may go out yet."""
 
     def tail(self) -> str:
         """The query that asks the status for what hasn't come yet."""
-        first = self._tracks[0]
-        if len(self._tracks) == 1:
-            content, reasoning = first.lengths["content"], first.lengths["reasoning_content"]
+        lengths = [(len(track.content.whole), len(track.reasoning.whole)) for track in self._tracks]
+        if len(lengths) == 1:
+            content, reasoning = lengths[0]
             return f"content_from={content}&reasoning_from={reasoning}"
         return "&".join(
-            f"from={index}:{track.lengths['content']}:{track.lengths['reasoning_content']}"
-            for index, track in enumerate(self._tracks)
+            f"from={index}:{content}:{reasoning}"
+            for index, (content, reasoning) in enumerate(lengths)
         )
 
     def take(
@@ -126,33 +163,26 @@ class Relay:
         """Takes what a status read tells. Raises Diverged when text that went out is void."""
         self._note_restarts(restarted)
         news = [self._news_of(post) for post in posts if 0 <= post.index < len(self._tracks)]
-        fresh = [(track, texts) for track, texts in news if any(texts.values())]
-        if not fresh:
-            return
-        if self._last_news is not None:
-            self._rhythm = min(
-                SLOWEST_RHYTHM, max(now - self._last_news, 1 / self._pace.of(open_streams))
-            )
-        self._last_news = now
-        for track, texts in fresh:
-            self._plan(track, texts, now, max(1, round(self._rhythm * self._pace.of(open_streams))))
+        fresh = [(track, channels) for track, channels in news if channels]
+        if fresh:
+            pace = self._pace.of(open_streams)
+            if self._last_news is not None:
+                self._rhythm = min(SLOWEST_RHYTHM, max(now - self._last_news, 1 / pace))
+            self._last_news = now
+            for track, channels in fresh:
+                self._plan(track, channels, now, max(1, round(self._rhythm * pace)))
+        self._set_next_due()
 
     def due(self, now: float) -> list[Piece]:
         """Hands out all that is due, merged: at most one piece per choice and channel in a row."""
+        if now < self.next_due:
+            return []
         if self.served is None:
-            first = self._tracks[0]
-            if first.served is None or not first.queue or first.queue[0][0] > now:
-                return []
-            self.served = first.served
+            self.served = self._tracks[0].served
         pieces: list[Piece] = []
-        for index, track in enumerate(self._tracks):
-            queue = track.queue
-            while queue and queue[0][0] <= now:
-                _, channel, text = queue.popleft()
-                while queue and queue[0][0] <= now and queue[0][1] == channel:
-                    text += queue.popleft()[2]
-                track.sent[channel].append(text)
-                pieces.append(Piece(index, channel, text))
+        for track in self._tracks:
+            track.hand_out(now, pieces)
+        self._set_next_due()
         return pieces
 
     def finish(self, generations: Sequence[Generation]) -> list[Piece]:
@@ -171,12 +201,23 @@ class Relay:
         for generation, track in zip(generations, self._tracks, strict=True):
             for channel in self._channels:
                 final = generation.content if channel == "content" else generation.reasoning
-                sent = "".join(track.sent[channel])
-                if not final.startswith(sent):
+                text = track.text(channel)
+                if not final.startswith(text.whole[: text.sent]):
                     raise Diverged("the final reply doesn't continue the text already sent")
-                if rest := final[len(sent) :]:
-                    pieces.append(Piece(generation.index, channel, rest))
+                if rest := final[text.sent :]:
+                    pieces.append((generation.index, channel, rest))
         return pieces
+
+    def _set_next_due(self) -> None:
+        """Nothing goes out before some of the first choice does: it names the worker."""
+        tracks = self._tracks
+        if self.served is None:
+            tracks = tracks[:1] if tracks[0].served is not None else []
+        soonest = NEVER
+        for track in tracks:
+            if track.runs and track.runs[0].due < soonest:
+                soonest = track.runs[0].due
+        self.next_due = soonest
 
     def _note_restarts(self, restarted: int) -> None:
         """`restarted` counts jobs; with one choice a rise after text went out voids that text."""
@@ -186,45 +227,39 @@ class Relay:
         if rose and len(self._tracks) == 1 and self._tracks[0].has_sent:
             raise Diverged("the worker stopped and the Horde starts the reply over")
 
-    def _news_of(self, post: Progress) -> tuple[_Track, dict[Channel, str]]:
+    def _news_of(self, post: Progress) -> tuple[_Track, Sequence[Channel]]:
+        """Takes a post's text; the channels that have more now."""
         track = self._tracks[post.index]
         if track.attempt is not None and post.attempt > track.attempt:
             if track.has_sent:
                 raise Diverged("the worker stopped and the Horde started the reply over")
-            track.start_over(post.attempt)
+            track.start_over()
         track.attempt = post.attempt
         if post.worker_id is not None and post.model is not None:
             track.served = Served(post.worker_id, post.model)
-        texts: dict[Channel, str] = {}
-        for channel in self._channels:
-            start, text = (
-                (post.content_from, post.content)
-                if channel == "content"
-                else (post.reasoning_from, post.reasoning)
-            )
-            texts[channel] = track.news(channel, start, text)
-        return track, texts
+        told: dict[Channel, tuple[int, str]] = {
+            "reasoning_content": (post.reasoning_from, post.reasoning),
+            "content": (post.content_from, post.content),
+        }
+        return track, [c for c in self._channels if track.text(c).news(*told[c])]
 
-    def _plan(self, track: _Track, texts: dict[Channel, str], now: float, pieces: int) -> None:
-        """Spreads a post's text over the rhythm; what an older post left is due at once."""
-        left = [(now, channel, text) for _, channel, text in track.queue]
+    def _plan(self, track: _Track, fresh: Sequence[Channel], now: float, pieces: int) -> None:
+        """Spreads a post's text over the rhythm."""
         planned: list[tuple[Channel, str]] = []
-        content_begins = bool(texts["content"])
         for channel in self._channels:
-            text = track.held[channel] + texts[channel]
-            keep_open = channel == "content" or not content_begins
-            settled = settled_length(text) if keep_open and texts[channel] else len(text)
-            if not texts[channel] and keep_open:
-                settled = 0
-            track.held[channel] = text[settled:]
-            planned.append((channel, text[:settled]))
-        total = sum(len(text) for _, text in planned)
-        parts = [
-            (channel, part)
-            for channel, text in planned
-            if text
-            for part in cut(text, max(1, round(pieces * len(text) / total)))
-        ]
-        gap = self._rhythm / max(1, len(parts))
-        spread = [(now + at * gap, channel, part) for at, (channel, part) in enumerate(parts)]
-        track.queue = deque(left + spread)
+            text = track.text(channel)
+            waiting = text.whole[text.planned :]
+            if channel == "reasoning_content" and "content" in fresh:
+                length = len(waiting)  # content that begins shows that the thinking is over
+            else:
+                length = settled_length(waiting) if channel in fresh else 0
+            if length:
+                text.planned += length
+                planned.append((channel, waiting[:length]))
+        total = sum(len(settled) for _, settled in planned)
+        parts: list[tuple[Channel, list[int]]] = []
+        for channel, settled in planned:
+            cuts = cut(settled, max(1, round(pieces * len(settled) / total)))
+            parts.append((channel, [len(part) for part in reversed(cuts)]))
+        gap = self._rhythm / max(1, sum(len(lengths) for _, lengths in parts))
+        track.plan(parts, now, gap)

@@ -12,9 +12,9 @@ from horde_core import sse
 from horde_core.chat import ChatRequest
 from horde_core.errors import Refusal
 from horde_core.events import Effect, SendBytes, SendHead
-from horde_core.native import Status
 from horde_core.relay import Piece, Served
 from horde_core.reply import Reply, completion_id, fingerprint
+from horde_core.standing import Standing
 from horde_core.timing import KeepaliveStyle
 
 
@@ -32,11 +32,14 @@ class Response:
     def __init__(
         self, request: ChatRequest, *, created: int, trace_id: str, style: KeepaliveStyle
     ) -> None:
-        self._request = request
+        # Not the request, whose messages may be megabytes.
+        self._model_asked = request.models[0]
+        self._is_stream = request.stream
+        self._shows_usage = request.include_usage
         self._created = created
         self._style = style
         self._chunks: sse.Chunks | None = None
-        self._roles_sent: set[int] = set()
+        self._roles_sent: tuple[int, ...] = ()
         self.trace_id = trace_id
         """What `x-request-id` says: the Horde's request id once there is one."""
         self.phase = Phase.UNOPENED
@@ -57,29 +60,29 @@ class Response:
         """The client is gone: nothing more is sent."""
         self.phase = Phase.COMPLETE
 
-    def open(self, status: Status) -> list[Effect]:
+    def open(self, at: Standing) -> list[Effect]:
         """A stream's headers with its first keepalive."""
-        return [self._open(), *self.keepalive(status)]
+        return [self._open(), *self.keepalive(at)]
 
-    def keepalive(self, status: Status) -> list[Effect]:
+    def keepalive(self, at: Standing) -> list[Effect]:
         """Something to see while nothing else flows, in the deployment's style."""
         if self._style == "comment":
-            return [SendBytes(sse.comment(status.queue_position, status.wait_time))]
+            return [SendBytes(sse.comment(at.queue_position, at.wait_time))]
         if self._style == "chunk":
             return [SendBytes(self._waiting_chunks().empty(0))]
         return []
 
-    def text(self, pieces: Sequence[Piece], served: Served) -> list[Effect]:
+    def text(self, pieces: Sequence[Piece], served: Served) -> SendBytes:
         """Pieces of a live reply, all that are due in one send."""
         # Once the worker is known, this is the way of every chunk: nothing here is found out anew.
         chunks = self._chunks or self._served_chunks(
             served.model, fingerprint(served.worker_id, served.model)
         )
-        return [SendBytes(self._encode(chunks, pieces))]
+        return SendBytes(self._encode(chunks, pieces))
 
     def finish(self, reply: Reply, rest: Sequence[Piece]) -> list[Effect]:
         """The whole reply; or the rest of a stream, to its end, in one send."""
-        if not self._request.stream:
+        if not self._is_stream:
             headers = ((b"content-type", b"application/json"),)
             return self._whole(200, headers, reply.body())
         chunks = self._served_chunks(reply.model, reply.fingerprint)
@@ -99,7 +102,7 @@ class Response:
             )
             for choice in reply.choices
         ]
-        if self._request.include_usage:
+        if self._shows_usage:
             data.append(chunks.usage(reply.usage))
         # A reply that was there at the first status read finds the stream unopened.
         opening = [self._open()] if self.phase is Phase.UNOPENED else []
@@ -122,14 +125,14 @@ class Response:
 
     def _encode(self, chunks: sse.Chunks, pieces: Sequence[Piece]) -> bytes:
         data: list[bytes] = []
-        for piece in pieces:
-            if piece.index not in self._roles_sent:
-                data.append(self._role(chunks, piece.index))
-            data.append(chunks.text(piece.index, piece.channel, piece.text))
+        for index, channel, text in pieces:
+            if index not in self._roles_sent:
+                data.append(self._role(chunks, index))
+            data.append(chunks.text(index, channel, text))
         return b"".join(data)
 
     def _role(self, chunks: sse.Chunks, index: int) -> bytes:
-        self._roles_sent.add(index)
+        self._roles_sent += (index,)
         return chunks.role(index)
 
     def _served_chunks(self, model: str, worker_print: str | None) -> sse.Chunks:
@@ -140,7 +143,7 @@ class Response:
 
     def _waiting_chunks(self) -> sse.Chunks:
         """The encoder of keepalive chunks: before the worker is known, the model asked for."""
-        return self._chunks or self._new_chunks(self._request.models[0], None)
+        return self._chunks or self._new_chunks(self._model_asked, None)
 
     def _new_chunks(self, model: str, worker_print: str | None) -> sse.Chunks:
         return sse.Chunks(
@@ -148,7 +151,7 @@ class Response:
             created=self._created,
             model=model,
             fingerprint=worker_print,
-            usage=self._request.include_usage,
+            usage=self._shows_usage,
         )
 
     def _id_header(self) -> tuple[bytes, bytes]:

@@ -5,6 +5,7 @@ chunk this way costs a tenth of dumping the whole object, and gives the same byt
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -47,6 +48,21 @@ def on_one_line(encoded: bytes) -> bytes:
     return encoded
 
 
+_CLOSE = b'},"logprobs":null,"finish_reason":null}]'
+# An event's end, and that of one with an open delta: the same two for all streams.
+_WITHOUT_USAGE = b"}\n\n", _CLOSE + b"}\n\n"
+_WITH_USAGE = b',"usage":null}\n\n', _CLOSE + b',"usage":null}\n\n'
+
+
+def _delta(index: int) -> bytes:
+    return b',"choices":[{"index":%d,"delta":' % index
+
+
+@lru_cache(64)
+def _text_delta(index: int, channel: str) -> bytes:
+    return _delta(index) + b'{"%s":' % channel.encode()
+
+
 class Chunks:
     """Encodes one stream's `chat.completion.chunk` events."""
 
@@ -64,36 +80,31 @@ class Chunks:
             }
         )
         self._head = b"data: " + on_one_line(head[:-1])
-        self._end = b',"usage":null}\n\n' if usage else b"}\n\n"
-        self._open = self._head + b',"choices":[{"index":'
-        self._close = b'},"logprobs":null,"finish_reason":null}]' + self._end
-        self._text_prefix: dict[tuple[int, str], bytes] = {}
+        self._end, self._close = _WITH_USAGE if usage else _WITHOUT_USAGE
 
     def role(self, index: int) -> bytes:
         """A choice's first chunk: only the role."""
-        return self._open + b'%d,"delta":{"role":"assistant"' % index + self._close
+        return self._head + _delta(index) + b'{"role":"assistant"' + self._close
 
     def empty(self, index: int) -> bytes:
         """A chunk with an empty delta, a keepalive for clients that reject comments."""
-        return self._open + b'%d,"delta":{' % index + self._close
+        return self._head + _delta(index) + b"{" + self._close
 
     def text(self, index: int, channel: str, text: str) -> bytes:
         """A chunk of `content` or `reasoning_content`."""
-        prefix = self._text_prefix.get((index, channel))
-        if prefix is None:
-            prefix = self._open + b'%d,"delta":{"%s":' % (index, channel.encode())
-            self._text_prefix[index, channel] = prefix
         try:
             encoded = orjson.dumps(text)
         except orjson.JSONEncodeError:
             encoded = to_json(text)
-        return prefix + on_one_line(encoded) + self._close
+        if not encoded.isascii():
+            encoded = on_one_line(encoded)
+        return b"".join((self._head, _text_delta(index, channel), encoded, self._close))
 
     def calls(self, index: int, calls: Sequence[Mapping[str, Any]]) -> bytes:
         """All of a choice's tool calls, whole, each with its 0-based index."""
         numbered = [{"index": at, **call} for at, call in enumerate(calls)]
         encoded = on_one_line(to_json({"tool_calls": numbered}))
-        return self._open + b'%d,"delta":' % index + encoded + self._close[1:]
+        return self._head + _delta(index) + encoded + self._close[1:]
 
     def finish(
         self, index: int, reason: str, native: str | None, x_horde: Mapping[str, Any] | None

@@ -4,8 +4,10 @@ The body has an operation key, by which the Horde knows a repeated submit: a los
 asked for once more without a second charge, also when only to learn what to delete.
 """
 
+import attrs
+
 from horde_core import endings
-from horde_core.chat import ChatRequest
+from horde_core.chat import ChatRequest, ResponseFormat, Tool
 from horde_core.errors import Refusal
 from horde_core.events import Submit
 from horde_core.horde_errors import refused_submit
@@ -45,3 +47,14 @@ class Submission:
 
     def _again(self) -> Submit | None:
         return self.send() if self._sent == 1 else None
+
+
+def without_contents(request: ChatRequest) -> ChatRequest:
+    """What of a request still counts once it is submitted: no images, no text, no schemas."""
+    chosen = request.response_format
+    return attrs.evolve(
+        request,
+        messages=(),
+        tools=tuple([Tool(tool.name) for tool in request.tools]),
+        response_format=None if chosen is None else ResponseFormat(chosen.kind),
+    )

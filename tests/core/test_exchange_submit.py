@@ -16,6 +16,7 @@ from core.following import (
 )
 from core.horde_bodies import MODEL, REQUEST_ID, answer, receipt, view
 from horde_core import events
+from horde_core.chat import Message, ResponseFormat, Tool
 from horde_core.events import Quote, ReadPool, ReadStatus, Submit
 from horde_core.exchange import Exchange
 from horde_core.lifecycle import State
@@ -157,20 +158,32 @@ def test_the_first_status_is_read_at_once() -> None:
 
 
 def test_an_accepted_submit_is_let_go_of() -> None:
-    """Nothing of an exchange holds the bodies or the messages while the job runs."""
-    submit, quote = bytes([1]) * 1000, bytes([2]) * 1000
-    exchange = Exchange(
-        a_request(), submit=submit, quote=quote, created=1, trace_id="t", timing=Timing()
-    )
+    """Nothing of an exchange holds bodies, messages or schemas while the job runs."""
+    submit, quote, parameters = bytes([1]) * 1000, bytes([2]) * 1000, {"type": "object"}
+    text, schema = "x" * 1000, {"type": "array"}
+    large = (submit, quote, text, parameters, schema)
 
-    def holders() -> int:
-        return sys.getrefcount(submit) + sys.getrefcount(quote)
+    def holders() -> list[int]:
+        return [sys.getrefcount(value) for value in large]
 
     held = holders()
+    exchange = Exchange(
+        a_request(
+            messages=(Message("user", text),),
+            tools=(Tool("look", parameters=parameters),),
+            response_format=ResponseFormat("json_schema", schema=schema),
+        ),
+        submit=submit,
+        quote=quote,
+        created=1,
+        trace_id="t",
+        timing=Timing(),
+    )
+    assert holders() == [count + 1 for count in held]
     looked_up(exchange, MODEL, fresh=False)
     exchange.handle(events.SubmitAnswered(receipt()), 0.2)
-    assert holders() == held - 2
-    assert exchange.request.messages == ()
+    assert holders() == held
+    assert not exchange.request.is_live
 
 
 def test_a_connection_that_never_opened_holds_nothing() -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from core.horde_bodies import answer, done, generation, progress, status
 from horde_core.native import Generation, Progress, read_status
+from horde_core.polling import NEVER
 from horde_core.relay import Diverged, Piece, Relay, Served
 
 
@@ -26,13 +27,13 @@ def take(relay: Relay, *entries: dict[str, object], now: float, restarted: int =
 def drained(relay: Relay, until: float) -> list[tuple[float, list[Piece]]]:
     """All pieces up to a time, with when they came out."""
     out: list[tuple[float, list[Piece]]] = []
-    while (due := relay.next_due) is not None and due <= until:
+    while (due := relay.next_due) <= until:
         out.append((round(due, 3), relay.due(due)))
     return out
 
 
 def text(pieces: list[Piece], channel: str = "content", index: int = 0) -> str:
-    return "".join(p.text for p in pieces if p.channel == channel and p.index == index)
+    return "".join(some for at, of, some in pieces if (at, of) == (index, channel))
 
 
 def test_a_post_is_spread_over_a_second_at_first() -> None:
@@ -42,7 +43,7 @@ def test_a_post_is_spread_over_a_second_at_first() -> None:
     out = drained(relay, 99.0)
     assert out[0][0] == 5.0
     assert 5.5 < out[-1][0] < 6.0
-    assert all(piece.text for _, pieces in out for piece in pieces)
+    assert all(some for _, pieces in out for _, _, some in pieces)
     assert "".join(text(pieces) for _, pieces in out) == (
         "one two three four five six seven eight nine ten"
     )
@@ -68,7 +69,7 @@ def test_a_newer_post_sends_the_rest_of_the_older_at_once() -> None:
     take(relay, progress("b" * 60, start=60), now=0.2)
     at_once = relay.due(0.2)
     assert len(first) == len(at_once) == 1
-    assert (first[0].text + at_once[0].text).startswith("a" * 60)
+    assert text(first + at_once).startswith("a" * 60)
 
 
 def test_reasoning_goes_before_the_content_of_the_same_post() -> None:
@@ -76,10 +77,28 @@ def test_reasoning_goes_before_the_content_of_the_same_post() -> None:
     relay = Relay(1, show_reasoning=True)
     take(relay, progress("Yes, it is.", reasoning_content="Hmm, let me see."), now=0.0)
     pieces = [piece for _, some in drained(relay, 9.0) for piece in some]
-    channels = [piece.channel for piece in pieces]
+    channels = [channel for _, channel, _ in pieces]
     assert channels == sorted(channels, reverse=True)
     assert text(pieces, "reasoning_content") == "Hmm, let me see."
     assert text(pieces) == "Yes, it is"
+
+
+def test_the_order_of_posts_stays() -> None:
+    """A model that thinks again: what the older post left goes before the newer one's reasoning."""
+    relay = Relay(1, show_reasoning=True)
+    take(relay, progress("First. ", reasoning_content="Hm, well. "), now=0.0)
+    relay.due(0.0)
+    more = progress("Second. ", start=7, reasoning_content="Then? ", reasoning_from=10)
+    take(relay, more, now=0.1)
+    at_once = relay.due(0.1)
+    assert [channel for _, channel, _ in at_once[:3]] == [
+        "reasoning_content",
+        "content",
+        "reasoning_content",
+    ]
+    assert at_once[1] == (0, "content", "First.")
+    rest = [piece for _, some in drained(relay, 9.0) for piece in some]
+    assert text(rest) == " Second."
 
 
 def test_reasoning_alone_keeps_its_last_cluster_open() -> None:
@@ -97,7 +116,7 @@ def test_hidden_reasoning_is_never_handed_out() -> None:
     take(relay, progress("Yes.", reasoning_content="Hmm."), now=0.0)
     live = [piece for _, some in drained(relay, 9.0) for piece in some]
     rest = relay.finish(generations(generation("Yes.", message={"reasoning_content": "Hmm."})))
-    assert {piece.channel for piece in live + rest} == {"content"}
+    assert {channel for _, channel, _ in live + rest} == {"content"}
     assert text(live + rest) == "Yes."
 
 
@@ -115,7 +134,7 @@ def test_a_gap_is_waited_out() -> None:
     """An answer from beyond what came can't be joined on; the next read asks again."""
     relay = Relay(1, show_reasoning=True)
     take(relay, progress("later", start=50), now=0.0)
-    assert relay.next_due is None
+    assert relay.next_due == NEVER
     assert relay.tail() == "content_from=0&reasoning_from=0"
 
 
@@ -131,7 +150,7 @@ def test_a_restart_before_anything_went_out_starts_over() -> None:
     """Nobody has seen the first attempt's text."""
     relay = Relay(1, show_reasoning=True)
     take(relay, progress("x", worker_id=None), now=0.0)
-    assert relay.next_due is None
+    assert relay.next_due == NEVER
     take(relay, progress("Anew it begins.", attempt=2, worker_id="w-2"), now=1.0, restarted=1)
     assert text(relay.due(99.0)) == "Anew it begins"
     assert relay.served == Served("w-2", "koboldcpp/Qwen3-8B")
@@ -153,7 +172,7 @@ def test_nothing_goes_out_before_the_worker_is_known() -> None:
     """Every chunk names model and fingerprint; without a worker they aren't known."""
     relay = Relay(1, show_reasoning=True)
     take(relay, progress("Some text", worker_id=None), now=0.0)
-    assert relay.next_due is None
+    assert relay.next_due == NEVER
     assert relay.due(9.0) == []
     assert text(relay.finish(generations(generation("Some text, whole.")))) == "Some text, whole."
 
@@ -162,7 +181,7 @@ def test_several_choices_wait_for_the_first() -> None:
     """The chunks' model and worker are the first choice's."""
     relay = Relay(2, show_reasoning=True)
     take(relay, progress("second", index=1), now=0.0)
-    assert relay.next_due is None
+    assert relay.next_due == NEVER
     assert relay.tail() == "from=0:0:0&from=1:6:0"
     take(relay, progress("first"), progress("", index=1, start=6), progress("?", index=7), now=1.0)
     pieces = relay.due(9.0)
@@ -187,7 +206,7 @@ def test_the_end_hands_out_the_rest() -> None:
     rest = relay.finish(
         generations(generation("The answer is long.", message={"reasoning_content": "So. Right."}))
     )
-    assert [piece.channel for piece in rest] == ["reasoning_content", "content"]
+    assert [channel for _, channel, _ in rest] == ["reasoning_content", "content"]
 
 
 def test_a_final_reply_that_doesnt_continue_has_diverged() -> None:

@@ -150,8 +150,8 @@ def prefix_not_checked(patch: Patch) -> None:
         for generation, track in zip(generations, self._tracks, strict=True):
             for channel in self._channels:
                 final = generation.content if channel == "content" else generation.reasoning
-                if rest := final[len("".join(track.sent[channel])) :]:
-                    pieces.append(Piece(generation.index, channel, rest))
+                if rest := final[track.text(channel).sent :]:
+                    pieces.append((generation.index, channel, rest))
         return pieces
 
     patch.setattr(Relay, "finish", finish)
@@ -211,7 +211,7 @@ def no_head_for_a_quick_reply(patch: Patch) -> None:
         lambda self, reply, rest: [
             effect
             for effect in finish(self, reply, rest)
-            if not (self._request.stream and isinstance(effect, events.SendHead))
+            if not (self._is_stream and isinstance(effect, events.SendHead))
         ],
     )
 

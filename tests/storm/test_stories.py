@@ -59,14 +59,14 @@ def restarts_are_told_by_posts_only(patch: Patch) -> None:
 
 
 def a_refusal_waits_for_its_cancel(patch: Patch) -> None:
-    wake_at: Any = Exchange.wake_at
+    next_wake = Exchange._next_wake
 
     def without_deadline(self: Exchange) -> float:
         if self.state is State.CANCELLING:
             return self._cancellation.next_try
-        return float(wake_at.fget(self))
+        return next_wake(self)
 
-    patch.setattr(Exchange, "wake_at", property(without_deadline))
+    patch.setattr(Exchange, "_next_wake", without_deadline)
 
 
 STORIES = (
