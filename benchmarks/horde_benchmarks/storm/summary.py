@@ -53,12 +53,12 @@ class Summary:
 
     def text(self, seconds: float, processes: int) -> str:
         """A few lines for a person; `seconds` are those of the wall."""
-        simulated = (self.requests + self.horde_calls) / seconds / processes
+        asked, called = (n / seconds / processes for n in (self.requests, self.horde_calls))
         survived = f"{self.horde_faults:,} faults of the Horde and {self.link_faults:,} of links"
         rows = [
             f"{self.seeds:,} seeds, {self.virtual_seconds / 3600:,.1f} virtual hours",
             f"{self.requests:,} client requests, {self.horde_calls:,} calls of the Horde",
-            f"{simulated:,.0f} of both together a second and process",
+            f"{asked:,.0f} and {called:,.0f} a second and process",
             f"{survived} survived" if not self.failed else f"{len(self.failed)} seeds FAILED",
             "",
         ]
