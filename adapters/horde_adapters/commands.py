@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -23,6 +24,9 @@ from horde_adapters.setting import FLAG, Setting
 from horde_adapters.settings import Limits, Settings
 from horde_adapters.settings_table import SECTIONS, SETTINGS, default
 from horde_adapters.version import VERSION
+
+if TYPE_CHECKING:
+    from horde_simulator.world import World
 
 Start = Callable[..., Awaitable[None]]
 
@@ -187,9 +191,9 @@ async def _demo(_: argparse.Namespace) -> None:
 
 
 async def _dev(options: argparse.Namespace) -> None:
-    from horde_adapters.simulate import new_world, run_both
+    from horde_adapters.simulate import run_both
 
-    world = new_world(options.scenario, getattr(options, "seed", None))
+    world = _new_world(options)
     front = Address(options.host, options.port)
     horde = Address(options.host, options.horde_port)
     settings = Settings(playground=True)
@@ -197,11 +201,25 @@ async def _dev(options: argparse.Namespace) -> None:
 
 
 async def _simulate(options: argparse.Namespace) -> None:
-    from horde_adapters.simulate import new_world, run_simulator
+    from horde_adapters.simulate import run_simulator
 
-    world = new_world(options.scenario, getattr(options, "seed", None))
+    world = _new_world(options)
     address = Address(options.host, options.port)
     await _run_until_signal(partial(run_simulator, address, world, Limits()))
+
+
+def _new_world(options: argparse.Namespace) -> "World":
+    """The scenario's world, with a word of warning where it would seem dead. Raises CannotStart."""
+    from horde_adapters.simulate import new_world
+
+    world = new_world(options.scenario, getattr(options, "seed", None))
+    if world.scenario.clock == "manual":
+        print(
+            "horde-front: this scenario's clock is manual: no worker works until "
+            "POST /_sim/advance moves it",
+            file=sys.stderr,
+        )
+    return world
 
 
 async def _serve(options: argparse.Namespace) -> None:

@@ -56,6 +56,17 @@ def test_seed_and_scenario_file(tmp_path: Path) -> None:
         assert server.wait().status == 0
 
 
+@pytest.mark.parametrize("scenario, is_warned", [("storm", True), ("default", False)])
+def test_a_clock_that_stands_still_is_told(scenario: str, is_warned: bool) -> None:
+    """Else its Horde seems dead: it answers nothing that takes time."""
+    with serving("simulate", *FREE, "--scenario", scenario) as server:
+        server.send(signal.SIGTERM)
+        ended = server.wait()
+    assert ended.status == 0
+    assert ("clock is manual" in ended.err) == is_warned
+    assert ("POST /_sim/advance" in ended.err) == is_warned
+
+
 @pytest.fixture
 def taken_port() -> Iterator[int]:
     """A port on which something listens already."""
