@@ -24,6 +24,8 @@ def unserved(request: ChatRequest, view: PoolView) -> Refusal | None:
 class Outlook:
     """What the statuses of one job have told so far. `grace` is in seconds."""
 
+    __slots__ = ("_grace", "_ineligible_since", "_is_first_read")
+
     def __init__(self, grace: float) -> None:
         self._grace = grace
         self._ineligible_since: float | None = None

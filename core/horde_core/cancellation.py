@@ -14,6 +14,8 @@ GONE: Final = frozenset({200, 404})
 class Cancellation:
     """The tries of one request's DELETE. Times are seconds on the exchange's clock."""
 
+    __slots__ = ("_timing", "_tries", "next_try")
+
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
         self._tries = 0

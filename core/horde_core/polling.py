@@ -9,6 +9,8 @@ NEVER = float("inf")
 class Polling:
     """The schedule of one request's reads. Times are seconds on the exchange's clock."""
 
+    __slots__ = ("_failing_since", "_failures", "_timing", "next_read")
+
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
         self._failing_since: float | None = None

@@ -134,6 +134,17 @@ class _Track:
 class Relay:
     """The live text of one request. Times are seconds on the exchange's clock."""
 
+    __slots__ = (
+        "_channels",
+        "_last_news",
+        "_pace",
+        "_restarted",
+        "_rhythm",
+        "_tracks",
+        "next_due",
+        "served",
+    )
+
     def __init__(self, choices: int, *, show_reasoning: bool, pace: Pace | None = None) -> None:
         self._pace = pace or Pace()
         self._tracks = [_Track(index) for index in range(choices)]

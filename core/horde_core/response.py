@@ -29,6 +29,19 @@ class Phase(Enum):
 class Response:
     """Builds one response; each call returns the effects that send it."""
 
+    __slots__ = (
+        "_chunks",
+        "_created",
+        "_is_stream",
+        "_model_asked",
+        "_roles_sent",
+        "_shows_usage",
+        "_style",
+        "phase",
+        "refusal",
+        "trace_id",
+    )
+
     def __init__(
         self, request: ChatRequest, *, created: int, trace_id: str, style: KeepaliveStyle
     ) -> None:

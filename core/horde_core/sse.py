@@ -66,6 +66,8 @@ def _text_delta(index: int, channel: str) -> bytes:
 class Chunks:
     """Encodes one stream's `chat.completion.chunk` events."""
 
+    __slots__ = ("_close", "_end", "_head")
+
     def __init__(
         self, *, completion_id: str, created: int, model: str, fingerprint: str | None, usage: bool
     ) -> None:
