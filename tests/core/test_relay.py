@@ -1,5 +1,7 @@
 """Live text: what is new, when it is due, whether it still holds."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -235,6 +237,19 @@ def test_a_final_reply_without_worker_stays_with_the_one_named() -> None:
     relay.due(9.0)
     rest = relay.finish(generations(generation("The answer.", worker_id=None, model=None)))
     assert text(rest) == "r."
+
+
+def test_a_text_is_held_once() -> None:
+    """What went out and what waits are no copies of what came: 40 posts of 1,000 characters."""
+    relay = Relay(1, show_reasoning=True)
+    tracemalloc.start()
+    for at in range(40):
+        take(relay, progress("seven ten " * 100, start=at * 1000), now=float(at))
+        relay.due(at + 0.3)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert relay.next_due < 40
+    assert 40_000 < held < 60_000
 
 
 WORDS = st.lists(st.sampled_from([*"ab c\n", "é", "e\u0301", "👩‍👩‍👧", "漢"]), max_size=60).map(
