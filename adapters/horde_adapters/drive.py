@@ -35,6 +35,7 @@ LONGEST_SEND = 120.0
 """Seconds that one send may be held up by a client that reads hardly anything.  One that reads
 nothing at all is found out sooner over HTTP/1.1 (TCP_USER_TIMEOUT), and over HTTP/2 only so."""
 
+_TIME_PASSED = events.TimePassed()
 _NOTHING_SUBMITTED = (State.NEW, State.LOOKING_UP, State.QUOTING)
 
 
@@ -73,6 +74,8 @@ class Drive:
         self._sending_since: float | None = None
         self._writing = trio.CancelScope()
         self._data: list[bytes] = []
+        self._is_over = False
+        """Nothing is left to be done but to send what is there."""
         self._last = False
         self._is_whole = False
         """The response's last bytes were handed over: what the client does now is its affair."""
@@ -101,16 +104,19 @@ class Drive:
         if self.failed:
             self._deliver_after_failure(event)
             return
+        self._tell(event, trio.current_time())
+        self._wake.set()
+
+    def _tell(self, event: events.Event, now: float) -> None:
         try:
-            now = trio.current_time()
             effects = self.exchange.handle(event, now)
             self.phases.follow(self.exchange, now)
             self._perform(effects)
+            self._is_over = self.exchange.ended
         except Exception as error:
             self._fail(error)
             if self.exchange.receipt is None:
                 self._deliver_after_failure(event)
-        self._wake.set()
 
     def tell_time(self) -> None:
         """Does the writer's other task, the timer's, while a send of it is held up."""
@@ -123,7 +129,7 @@ class Drive:
             if self._hang_up is not None:
                 self._nursery.start_soon(self._hang_up)
         elif not self._is_over and self.exchange.wake_at <= now:
-            self.deliver(events.TimePassed())
+            self.deliver(_TIME_PASSED)
 
     def abort(self) -> None:
         """Breaks off what was shielded: the process ends now."""
@@ -131,10 +137,6 @@ class Drive:
         for scope in self._shields:
             scope.cancel()
         self._nursery.cancel_scope.cancel()
-
-    @property
-    def _is_over(self) -> bool:
-        return self.failed or self.exchange.ended
 
     # Writing ----------------------------------------------------------------------------------
 
@@ -154,9 +156,10 @@ class Drive:
         if at < float("inf"):
             self._ticker.ring(wake, at)
         await wake.wait()
-        if not self._is_over and self.exchange.wake_at <= trio.current_time():
-            self.deliver(events.TimePassed())
-            if not self._data and self.exchange.wake_at <= trio.current_time():
+        now = trio.current_time()
+        if not self._is_over and self.exchange.wake_at <= now:
+            self._tell(_TIME_PASSED, now)
+            if not self._data and self.exchange.wake_at <= now:
                 # It has nothing to do after all; never spin on that.
                 await trio.sleep(SLOT)
 
@@ -287,7 +290,7 @@ class Drive:
         if self.failed:
             log.fault("request failed again", error, id=self.exchange.response.trace_id)
             return
-        self.failed = True
+        self.failed = self._is_over = True
         log.fault("request failed", error, id=self.exchange.response.trace_id)
         held = self.exchange.state not in _NOTHING_SUBMITTED
         refusal = refuse("internal_error", "The front failed at this request.", held=held)
