@@ -20,8 +20,10 @@ from horde_adapters.asgi import (
     Scope,
     Send,
     all_headers,
+    declared_length,
     only_header,
     send_answer,
+    send_early_answer,
 )
 from horde_adapters.client_address import client_address
 from horde_adapters.cors import preflight_headers, with_cors
@@ -112,15 +114,21 @@ class Front:
             closes=lambda: self.admission.is_draining and not _is_http2(scope),
             connection=_own_connection(scope),
         )
-        incoming = Incoming(receive, pause=settings.body_pause, whole=settings.body_time)
+        incoming = Incoming(
+            receive,
+            pause=settings.body_pause,
+            whole=settings.body_time,
+            length=declared_length(scope),
+        )
         try:
             try:
                 await self._answer(scope, incoming, receive, answering, account)
             except Refusal as refusal:
                 account.refused(refusal)
-                await incoming.discard()
                 headers = refusal.answer_headers()
-                await send_answer(answering, refusal.status, headers, refusal.body())
+                await send_early_answer(
+                    answering, refusal.status, headers, refusal.body(), incoming
+                )
         except ClientLeft:
             account.left()
         except Exception as error:

@@ -23,21 +23,35 @@ class ClientLeft(Exception):  # noqa: N818 - what happened, and no fault
 
 
 class Incoming:
-    """A request's body as it arrives. `pause` is the longest silence, `whole` the longest time."""
+    """A request's body as it arrives. `pause` is the longest silence, `whole` the longest time.
 
-    def __init__(self, receive: Receive, *, pause: float, whole: float) -> None:
+    `length` is what its headers say, 0 when they say nothing.
+    """
+
+    def __init__(self, receive: Receive, *, pause: float, whole: float, length: int = 0) -> None:
         self._receive = receive
         self._pause = pause
         self._whole = whole
+        self._length = length
         self._has_ended = False
         self._is_given_up = False
 
-    async def read(self, *, cap: int) -> bytes:
-        """The body. Raises ClientLeft, or a Refusal: too large, or too slow.
+    @property
+    def is_awaited(self) -> bool:
+        """Whether there is more of it that would be read."""
+        return not (self._has_ended or self._is_given_up)
 
-        A body above `cap` is read on for a while, and thrown away: a client that is still sending
-        wouldn't see the answer, and the reset that ends its connection would erase it.
+    async def read(self, *, cap: int) -> bytes:
+        """The body. Raises ClientLeft, or a Refusal: too large, at once if it says so, or too slow.
+
+        A body that turns out to be above `cap` is read on for a while, and thrown away.
         """
+        if self._length > cap:
+            self._is_given_up = self._length > cap + LARGEST_DISCARD
+            raise _too_large(cap)
+        return await self._read(cap)
+
+    async def _read(self, cap: int) -> bytes:
         chunks: list[bytes] = []
         size = 0
         ends_at = trio.current_time() + self._whole
@@ -54,7 +68,7 @@ class Incoming:
                         self._is_given_up = True
                         break
         if size > cap:
-            raise refuse("request_too_large", f"The request body is larger than {cap} bytes.")
+            raise _too_large(cap)
         if not self._has_ended:
             self._is_given_up = True
             raise refuse("BadRequest", "The request body took too long to arrive.")
@@ -63,11 +77,12 @@ class Incoming:
     async def discard(self) -> None:
         """Reads what is left of a body that nobody wants, so that its sender sees the answer.
 
-        Raises ClientLeft.
+        Many send all of it before they read, and a connection closed meanwhile is reset, which
+        erases the answer.  Raises ClientLeft.
         """
-        if not self._is_given_up:
+        if self.is_awaited:
             with suppress(Refusal):
-                await self.read(cap=0)
+                await self._read(0)
 
     async def _next(self) -> bytes:
         message = await self._receive()
@@ -78,11 +93,40 @@ class Incoming:
         return chunk
 
 
+def _too_large(cap: int) -> Refusal:
+    return refuse("request_too_large", f"The request body is larger than {cap} bytes.")
+
+
 async def send_answer(send: Send, status: int, headers: Headers, body: bytes) -> None:
     """Sends a whole answer."""
+    await _send_head_and_body(send, status, headers, body, more_body=False)
+
+
+async def send_early_answer(
+    send: Send, status: int, headers: Headers, body: bytes, rest: Incoming
+) -> None:
+    """Sends an answer to a request of which there may be more, and reads that to its end."""
+    if not rest.is_awaited:
+        await send_answer(send, status, headers, body)
+        return
+    await _send_head_and_body(send, status, headers, body, more_body=True)
+    with suppress(ClientLeft):  # it has its answer
+        await rest.discard()
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _send_head_and_body(
+    send: Send, status: int, headers: Headers, body: bytes, *, more_body: bool
+) -> None:
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await send({"type": "http.response.body", "body": body, "more_body": more_body})
+
+
+def declared_length(scope: Scope) -> int:
+    """What the headers say of the body's length in bytes; 0 when they say nothing usable."""
+    value = only_header(scope, b"content-length") or ""
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else 0
 
 
 def all_headers(scope: Scope, name: bytes) -> list[bytes]:

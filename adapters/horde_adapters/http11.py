@@ -10,6 +10,7 @@ over cleartext is spoken with prior knowledge only (RFC 9113 3.1 withdrew the up
 """
 
 import uuid
+from http import HTTPStatus
 from typing import Any
 
 import h11
@@ -18,16 +19,25 @@ from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol.h11 import H11Protocol
 
 from horde_adapters.cors import with_cors
+from horde_adapters.settings import Limits
 from horde_core.errors import refuse
 
 _BLANK_LINES = b"\r\n"
+_PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
+_COMPLAINTS = {
+    400: "The request isn't valid HTTP/1.1.",
+    431: "The headers of the request are too long.",
+}
+_WITH_STATUS = (h11.Response, h11.InformationalResponse)
 
 
 class _Connection(h11.Connection):
     """h11's server side; waiting for the response to end looks like waiting for data."""
 
-    def __init__(self, largest_headers: int) -> None:
+    def __init__(self, largest_headers: int, largest_invited: int) -> None:
         super().__init__(h11.SERVER, max_incomplete_event_size=largest_headers)
+        self._largest_invited = largest_invited
+        self._is_too_large = False
 
     def next_event(self) -> Any:
         """Raises RemoteProtocolError also for a body whose end two readers may see differently.
@@ -40,6 +50,10 @@ class _Connection(h11.Connection):
             names = {name for name, _ in event.headers}
             if b"content-length" in names and b"transfer-encoding" in names:
                 raise h11.RemoteProtocolError("both a length and chunks", error_status_hint=400)
+            length = next(
+                (value for name, value in event.headers if name == b"content-length"), b"0"
+            )
+            self._is_too_large = int(length) > self._largest_invited
         return h11.NEED_DATA if event is h11.PAUSED else event
 
     def receive_data(self, data: bytes) -> None:
@@ -50,6 +64,20 @@ class _Connection(h11.Connection):
                 return
         super().receive_data(data)
 
+    def send(self, event: Any) -> Any:
+        """With the reason phrase, which hypercorn leaves out and some clients show to their users
+        (RFC 9110 15 names each)."""
+        data = super().send(event)
+        if data is not None and type(event) in _WITH_STATUS and not event.reason:
+            phrase = _PHRASES.get(event.status_code, b"")
+            return data.replace(b" \r\n", b" " + phrase + b"\r\n", 1)
+        return data
+
+    @property
+    def they_are_waiting_for_100_continue(self) -> bool:
+        """Nobody is invited to send a body that is refused for its length."""
+        return super().they_are_waiting_for_100_continue and not self._is_too_large
+
     @property
     def is_busy(self) -> bool:
         """Whether a whole request is being answered."""
@@ -57,24 +85,25 @@ class _Connection(h11.Connection):
 
 
 class WatchfulH11(H11Protocol):
-    """One connection. Both limits come on top of hypercorn's own configuration."""
+    """One connection. The limits come on top of hypercorn's own configuration."""
 
     connection: _Connection
 
-    def __init__(self, *args: Any, header_time: float, pipelined: int) -> None:
+    def __init__(self, *args: Any, limits: Limits) -> None:
         super().__init__(*args)
-        self.connection = _Connection(self.config.h11_max_incomplete_size)
-        self._header_time = header_time
-        self._pipelined = pipelined
+        self._limits = limits
+        self.connection = self._new_connection()
         self._turn = trio.Lock()
         self._header_timer: trio.CancelScope | None = None
+
+    def _new_connection(self) -> _Connection:
+        return _Connection(self.config.h11_max_incomplete_size, self._limits.largest_invited)
 
     async def handle(self, event: Event) -> None:
         await super().handle(event)
         if isinstance(event, RawData):
-            while (
-                self.connection.is_busy and len(self.connection.trailing_data[0]) > self._pipelined
-            ):
+            most = self._limits.pipelined
+            while self.connection.is_busy and len(self.connection.trailing_data[0]) > most:
                 await self.can_read.clear()
                 await self.can_read.wait()
             self._time_headers()
@@ -106,7 +135,7 @@ class WatchfulH11(H11Protocol):
 
     async def _send_error_response(self, status_code: int) -> None:
         """What isn't HTTP is told so like anything else: envelope, CORS headers and id."""
-        refusal = refuse("BadRequest", "The request isn't valid HTTP/1.1, or its headers are long.")
+        refusal = refuse("BadRequest", _COMPLAINTS.get(status_code, _COMPLAINTS[400]))
         body = refusal.body()
         headers = (
             (b"content-length", str(len(body)).encode()),
@@ -126,7 +155,7 @@ class WatchfulH11(H11Protocol):
             if self.connection.their_state is not h11.IDLE or not early:
                 return
             # A new h11 connection, as blank lines can't be taken out of the old one's buffer.
-            self.connection = _Connection(self.config.h11_max_incomplete_size)
+            self.connection = self._new_connection()
             self.connection.receive_data(early)
         if self.connection.trailing_data[0]:
             self.task_group.spawn(self._follow_up)
@@ -149,6 +178,6 @@ class WatchfulH11(H11Protocol):
 
     async def _limit_headers(self, scope: trio.CancelScope) -> None:
         with scope:
-            await trio.sleep(self._header_time)
+            await trio.sleep(self._limits.header_time)
         if not scope.cancelled_caught:
             await self.send(Closed())

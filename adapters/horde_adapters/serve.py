@@ -79,6 +79,7 @@ async def serving_front(
 ) -> AsyncIterator[str]:
     """Serves a front as long as the block runs, at the URL that it gets."""
     front = Front(settings, metrics=metrics)
+    limits = attrs.evolve(limits, largest_invited=settings.body_cap)
     async with serving(front, address, limits, front.drain) as url:
         yield f"{url}/v1"
 

@@ -138,8 +138,7 @@ class _Connection(TCPServer):
                 wrapper.client,
                 wrapper.server,
                 wrapper.send,
-                header_time=self._limits.header_time,
-                pipelined=self._limits.pipelined,
+                limits=self._limits,
             )
         self._protocol = wrapper
 

@@ -64,6 +64,8 @@ class Limits:
     """What the kernel holds for a client that reads slowly; by itself it would take 4 MiB."""
     pipelined: int = 64 * 1024
     """Bytes kept of requests that follow one still being answered."""
+    largest_invited: int = 64 * 1024 * 1024
+    """A longer body isn't asked for (`Expect: 100-continue`): whoever serves will refuse it."""
 
 
 @attrs.frozen(repr=False)

@@ -19,6 +19,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
+import attrs
 import trio
 from prometheus_client import multiprocess
 
@@ -140,12 +141,13 @@ async def _serve(
         trio.SocketListener(trio.socket.from_stdlib_socket(inherited)) for inherited in sockets
     ]
     front = Front(deployment.settings)
+    limits = attrs.evolve(deployment.limits, largest_invited=deployment.settings.body_cap)
     stop = trio.Event()
     with trio.open_signal_receiver(signal.SIGTERM) as signals:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_stop_at_signal, signals, stop)
             nursery.start_soon(_stop_when_told, pipe, stop)
-            async with serving_on(listeners, front, deployment.limits, front.drain):
+            async with serving_on(listeners, front, limits, front.drain):
                 pipe.send_bytes(_READY)
                 await stop.wait()
             nursery.cancel_scope.cancel()

@@ -145,3 +145,64 @@ async def test_garbage_harms_nobody(garbage: bytes, autojump_clock: trio.testing
         await link.aclose()
         answer = await stack.client.get("/healthz")
     assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "line"),
+    [
+        (GET, b"HTTP/1.1 200 OK"),
+        (b"GET /nowhere HTTP/1.1\r\nHost: front\r\n\r\n", b"HTTP/1.1 404 Not Found"),
+        (b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
+        (
+            b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n",
+            b"HTTP/1.1 100 Continue",
+        ),
+    ],
+)
+async def test_status_lines_have_their_phrase(
+    sent: bytes, line: bytes, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Some clients show nothing else of an error to their users (RFC 9110 15)."""
+    async with running() as stack:
+        link = await stack.network.connect("front")
+        await link.send_all(sent)
+        answer = await link.receive_some()
+        await link.aclose()
+    assert answer.partition(b"\r\n")[0] == line
+
+
+@pytest.mark.parametrize("expects", [b"", b"Expect: 100-continue\r\n"])
+@pytest.mark.parametrize("length", [1001, 10**9])
+async def test_a_length_above_the_cap_is_refused_unread(
+    length: int, expects: bytes, autojump_clock: trio.testing.MockClock
+) -> None:
+    """The size comes before the JSON (contract section 3), and its body isn't asked for."""
+    limits, settings = Limits(largest_invited=1000), Settings(body_cap=1000)
+    async with running(limits=limits, settings=settings) as stack:
+        link = await stack.network.connect("front")
+        began = trio.current_time()
+        await link.send_all(
+            b"POST /v1/chat/completions HTTP/1.1\r\nHost: front\r\n%bContent-Length: %d\r\n\r\n"
+            % (expects, length)
+        )
+        answer = await link.receive_some()
+        assert trio.current_time() == began
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b'"code":"request_too_large"' in answer
+        await link.aclose()
+
+
+async def test_a_refused_body_is_read_to_its_end(autojump_clock: trio.testing.MockClock) -> None:
+    """Its sender may read the answer only then; a reset would have erased it."""
+    async with running(settings=Settings(body_cap=1000)) as stack:
+        link = await stack.network.connect("front")
+        await link.send_all(
+            b"POST /v1/chat/completions HTTP/1.1\r\nHost: front\r\nContent-Length: 5000\r\n\r\n"
+        )
+        for _ in range(5):
+            await trio.sleep(1)
+            await link.send_all(b"x" * 1000)
+        await link.send_all(GET)
+        seen = await read(link, 1, b'{"status":"ok"}')
+        await link.aclose()
+    assert seen.count(b"HTTP/1.1 413 ") == 1
