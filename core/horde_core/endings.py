@@ -44,8 +44,8 @@ def status_lost(seconds: float) -> Refusal:
     """Reads failed for too long."""
     return refuse(
         "horde_status_lost",
-        f"The AI Horde didn't tell the request's status for {seconds:g} s. "
-        "The request was cancelled.",
+        f"The AI Horde didn't tell the request's status for {seconds:g} s, "
+        "and is asked to cancel the request.",
     )
 
 

@@ -24,7 +24,7 @@ from horde_core.polling import NEVER, Polling
 from horde_core.relay import Diverged, Relay
 from horde_core.reply import read_reply
 from horde_core.response import Phase, Response
-from horde_core.standing import Standing, standing
+from horde_core.standing import Standing, standing, standing_at_cancel
 from horde_core.submission import Submission, without_contents
 from horde_core.timing import Timing
 
@@ -307,6 +307,7 @@ class Exchange:
 
     def _cancel_answered(self, event: events.CancelAnswered, now: float) -> str:
         self._tell_withheld()
+        self.status = standing_at_cancel(event.answer) or self.status
         return "again" if self._cancellation.answered(event.answer, now) else "cancelled"
 
     def _cancel_lost(self, _: events.CancelLost, now: float) -> str:

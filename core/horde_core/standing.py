@@ -5,7 +5,7 @@ A status as it was read has the pool, and a post's text, of which a live request
 
 import attrs
 
-from horde_core.native import Generation, Status
+from horde_core.native import Generation, HordeAnswer, Status, UnreadableAnswer, read_status
 
 
 @attrs.frozen
@@ -30,3 +30,11 @@ def standing(status: Status) -> Standing:
         is_worked_on=bool(status.processing or status.progress or status.generations),
         generations=status.generations,
     )
+
+
+def standing_at_cancel(answer: HordeAnswer) -> Standing | None:
+    """What the answer to a cancel tells, which is the status: what the job came to cost."""
+    try:
+        return standing(read_status(answer.body)) if answer.status == 200 else None
+    except UnreadableAnswer:
+        return None

@@ -19,6 +19,7 @@ from core.horde_bodies import MODEL, REQUEST_ID, answer, done, receipt, status
 from horde_core import events
 from horde_core.events import Cancel, Submit
 from horde_core.lifecycle import State
+from horde_core.native import HordeAnswer
 from horde_core.timing import Timing
 
 STREAM = a_request(stream=True)
@@ -69,6 +70,24 @@ def test_leaving_later_is_one_cancel(state: State) -> None:
     assert exchange.handle(events.ClientGone(), 0.7) == []
     assert exchange.handle(events.CancelAnswered(answer(status())), 0.8) == []
     assert exchange.ended
+
+
+@pytest.mark.parametrize(
+    ("told", "kudos"),
+    [
+        (answer(status(kudos=10.08)), 10.08),
+        (answer({"message": "gone", "rc": "RequestNotFound"}, 404), 1.0),
+        (answer(b"[", 200), 1.0),
+    ],
+    ids=["told", "gone", "unreadable"],
+)
+def test_what_a_cancelled_job_cost_is_what_its_cancel_told(told: HordeAnswer, kudos: float) -> None:
+    """The last read was before it; a cancel that told nothing leaves what that read said."""
+    exchange = begun(kudos=1.0)
+    exchange.handle(events.ClientGone(), 0.5)
+    exchange.handle(events.CancelAnswered(told), 0.6)
+    assert exchange.status is not None
+    assert exchange.status.kudos == kudos
 
 
 def test_leaving_after_the_end_is_nothing() -> None:
