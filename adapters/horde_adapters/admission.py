@@ -28,6 +28,11 @@ class Admission:
         self._is_closed = False
         self._empty = trio.Event()
 
+    @property
+    def open_requests(self) -> int:
+        """How many chat requests are open."""
+        return self._open
+
     def open_streams(self) -> int:
         """How many streams are open, which sets their pace."""
         return self._streams

@@ -87,6 +87,7 @@ class Front:
 
     async def drain(self) -> None:
         """Ends all open chat requests within the grace period and a moment."""
+        log.line("draining", open=self.admission.open_requests, grace=self.settings.grace)
         await self.admission.drain(self.settings.grace)
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -99,10 +100,12 @@ class Front:
             )
             nursery.start_soon(self._ticker.run)
             nursery.start_soon(self.admission.keep_time)
+            log.line("started", version=VERSION, horde=str(self.horde.url))
             while (message := await receive())["type"] != "lifespan.shutdown":
                 await send({"type": f"{message['type']}.complete"})
             nursery.cancel_scope.cancel()
         await self.horde.aclose()
+        log.line("stopped")
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:

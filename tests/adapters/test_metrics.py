@@ -297,7 +297,16 @@ def test_metrics_at_an_address_of_their_own_and_json_lines() -> None:
                 urllib.request.urlopen(front.front.removesuffix("/v1") + "/metrics")
             front.send(signal.SIGINT)
             ended = front.wait()
-    lines = [json.loads(line) for line in ended.err.splitlines()]
+    told = [json.loads(line) for line in ended.err.splitlines()]
+    assert [line["event"] for line in told] == [
+        "started",
+        "request",
+        "request",
+        "draining",
+        "stopped",
+    ]
+    assert told[0]["horde"] == url
+    lines = [line for line in told if line["event"] == "request"]
     assert [(line["route"], line["code"]) for line in lines] == [
         ("models", "ok"),
         ("none", "not_found"),
