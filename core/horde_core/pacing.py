@@ -95,6 +95,11 @@ def _boundaries(text: str) -> tuple[Sequence[int], Sequence[int]]:
 def _nearest(places: Sequence[int], target: float, reach: float) -> int | None:
     """The place closest to `target`, no further than `reach` from it."""
     right = bisect_right(places, target)
-    candidates = places[max(0, right - 1) : right + 1]
-    best = min(candidates, key=lambda place: abs(place - target), default=None)
-    return best if best is not None and abs(best - target) <= reach else None
+    best = None
+    if right and target - places[right - 1] <= reach:
+        best = places[right - 1]
+    if right < len(places):
+        after = places[right]
+        if after - target <= reach and (best is None or after - target < target - best):
+            return after
+    return best
