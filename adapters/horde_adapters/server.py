@@ -23,6 +23,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
 from horde_adapters import log
+from horde_adapters.accepting import accept_all
 from horde_adapters.http11 import WatchfulH11
 from horde_adapters.settings import Limits
 
@@ -62,14 +63,13 @@ async def serve(
                     _Connection, wrapped, config, context, limits=limits, known=open_connections
                 )
                 async with trio.open_nursery() as accepting:
-                    accepting.start_soon(
-                        partial(
-                            trio.serve_listeners,
+                    for listener in listeners:
+                        accepting.start_soon(
+                            accept_all,
+                            listener,
                             lambda stream: handler(stream=stream).run(),
-                            list(listeners),
-                            handler_nursery=connections,
+                            connections,
                         )
-                    )
                     task_status.started()
                     await stop()
                     await drain()
