@@ -1,4 +1,4 @@
-"""The events of the bare hypercorn server, made by uvicorn on uvloop and httptools.
+"""The events of the bare hypercorn server, made by uvicorn on uvloop and h11.
 
 python benchmarks/peers/uvicorn_generator.py --port 4002 --event 'data: {}'
 
@@ -57,6 +57,8 @@ def main() -> None:
     uvicorn.run(
         Generator(f"{options.event}\n\n".encode()),
         port=options.port,
+        http="h11",
+        loop="uvloop",
         log_level="error",
         lifespan="off",
         backlog=4096,
