@@ -14,7 +14,7 @@ MIN_READ_GAP: Final = 1.0
 tenth is left for what happens on the way, and the limit itself is 60 a minute."""
 
 ABANDONED_AFTER: Final = 60.0
-"""Seconds without a read after which an unfinished request counts as left. A caller whose reads
+"""Seconds without a read after which a request counts as left. A caller whose reads
 fail gives up after 60 (contract: front section 9) and cancels."""
 
 RESEND_WINDOW: Final = 60.0
@@ -64,7 +64,6 @@ class _Followed:
     known: bool
     """Whether the caller has been told the id."""
     read_at: float | None = None
-    finished: bool = False
     told_done: bool = False
     cancel_tried: bool = False
 
@@ -152,12 +151,6 @@ class Grader:
         if followed is not None:
             followed.told_done = True
 
-    def finished(self, request_id: str) -> None:
-        """The request is done, faulted or cancelled: it needs the caller no more."""
-        followed = self._followed.get(request_id)
-        if followed is not None:
-            followed.finished = True
-
     def forgotten(self, now: float, request_id: str) -> None:
         """The request has expired, and with it its record here."""
         followed = self._followed.pop(request_id, None)
@@ -218,12 +211,13 @@ def _without_operation(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _left(now: float, followed: _Followed) -> str | None:
-    """Why an unfinished request counts as left, None while it doesn't.
+    """Why a request counts as left, None while it doesn't.
 
-    One whose id never reached the caller can't be cancelled, and one cancel that was lost on the
+    One that ended by itself was left all the same, unless its caller has been told of the end: the
+    next one would not have ended.  One whose id never reached the caller can't be cancelled, and one cancel that was lost on the
     way is all that is asked for.
     """
-    if followed.finished or followed.cancel_tried or not followed.known:
+    if followed.told_done or followed.cancel_tried or not followed.known:
         return None
     last = followed.submitted_at if followed.read_at is None else followed.read_at
     silent = now - last

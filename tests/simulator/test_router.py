@@ -249,6 +249,16 @@ def test_leaving_a_request_and_cancelling_a_finished_one_are_found() -> None:
     assert sorted(findings(caller)) == ["cancelled_finished", "left_without_cancel"]
 
 
+def test_a_request_that_ended_while_nobody_looked_was_left_too() -> None:
+    """Nobody was told, and nobody cancelled: that it ended by itself is luck (contract, 4)."""
+    caller = limited()
+    request_id = caller.submit()["id"]
+    caller.wait(200.0)
+    assert findings(caller) == ["left_without_cancel"]
+    assert caller.read(request_id)["done"]
+    assert findings(caller) == []
+
+
 def test_what_breaks_the_schema_is_found() -> None:
     caller = limited()
     caller.submit(params={"n": 0})

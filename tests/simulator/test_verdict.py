@@ -26,7 +26,6 @@ def test_a_good_caller_gets_a_good_verdict() -> None:
     submit(grader)
     for number in range(20):
         grader.asked(0.01 + number * 1.1, "status", "r")
-    grader.finished("r")
     grader.told_done("r")
     verdict = grader.verdict(10_000.0)
     assert verdict.document() == {"ok": True, "findings": []}
@@ -81,8 +80,6 @@ def lost_then(again: Mapping[str, Any], at: float, existing: bool = False) -> li
     grader = Grader()
     submit(grader, request_id="first", delivered=False)
     submit(grader, at, "first" if existing else "second", body=again, existing=existing)
-    grader.finished("first")
-    grader.finished("second")
     return kinds(grader, at)
 
 
@@ -137,8 +134,8 @@ def cancel(grader: Grader) -> None:
     grader.asked(1.0, "cancel", "r")
 
 
-def finish(grader: Grader) -> None:
-    grader.finished("r")
+def tell_done(grader: Grader) -> None:
+    grader.told_done("r")
 
 
 def submit_lost(grader: Grader) -> None:
@@ -156,7 +153,7 @@ def resend_lost(grader: Grader) -> None:
 LEFT: dict[str, tuple[Sequence[Callable[[Grader], None]], bool]] = {
     "never read": ([submit], True),
     "read once, then silence": ([submit, read], True),
-    "finished": ([submit, finish], False),
+    "told that it is done": ([submit, read, tell_done], False),
     "cancelled": ([submit, cancel], False),
     "its id never told": ([submit_lost], False),
     "its id told by a resend": ([submit_lost, resend], True),
@@ -191,7 +188,6 @@ def test_cancelling_a_finished_request(told: bool, found: bool) -> None:
     """Blamed only when an answer had said so: the end may fall between two calls."""
     grader = Grader()
     submit(grader)
-    grader.finished("r")
     if told:
         grader.told_done("r")
     grader.asked(3.0, "cancel", "r")
@@ -203,7 +199,6 @@ def test_cancelling_twice_is_cancelling_a_finished_one() -> None:
     grader = Grader()
     submit(grader)
     grader.asked(1.0, "cancel", "r")
-    grader.finished("r")
     grader.asked(2.0, "cancel", "r")
     assert kinds(grader, 3.0) == []
     grader.told_done("r")
@@ -235,7 +230,6 @@ def test_strangers_are_ignored() -> None:
     grader.asked(0.2, "status", None)
     grader.told_to_wait(0.3, "submit", None, 5.0)
     grader.told_done("unknown")
-    grader.finished("unknown")
     grader.forgotten(1.0, "unknown")
     grader.submitted(1.0, "unknown", key="k", body=BODY, existing=True)
     assert grader.verdict(2.0).ok
