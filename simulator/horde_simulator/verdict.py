@@ -214,8 +214,8 @@ def _left(now: float, followed: _Followed) -> str | None:
     """Why a request counts as left, None while it doesn't.
 
     One that ended by itself was left all the same, unless its caller has been told of the end: the
-    next one would not have ended.  One whose id never reached the caller can't be cancelled, and one cancel that was lost on the
-    way is all that is asked for.
+    next one would not have ended.  One whose id never reached the caller can't be cancelled, and
+    one cancel that was lost on the way is all that is asked for.
     """
     if followed.told_done or followed.cancel_tried or not followed.known:
         return None
