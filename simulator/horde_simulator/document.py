@@ -14,7 +14,7 @@ import attrs
 from horde_core.native import ANONYMOUS_KEY, FEATURES, GUARANTEES, LIMITS
 from horde_simulator import readers as r
 from horde_simulator.brains.registry import BRAINS
-from horde_simulator.faults import FAULTS, FaultKind
+from horde_simulator.faults import FAULTS, WORKER_CALLS, FaultKind
 from horde_simulator.readers import REFUSED, DocumentError, Problems
 from horde_simulator.scenario import FaultSpec, ModelSpec, Scenario, UserSpec, WorkerProfile
 
@@ -38,6 +38,7 @@ _OPTION_READERS: Final[Mapping[str, r.Reader]] = {
     "names": r.list_of(r.text()),
     "numbers": r.mapping_of(None, "limit", r.number()),
 }
+_OPTION_NAMES: Final = frozenset(option.name for row in FAULTS.values() for option in row.options)
 _CALL_FIELDS: Final[Mapping[str, r.Reader]] = {
     "name": r.text(longest=64),
     "arguments": r.mapping_of(None, "argument", r.anything),
@@ -66,15 +67,22 @@ def read_fault(value: Any, path: str, problems: Problems) -> Any:
     fields = {**_FAULT_FIELDS, **options}
     if isinstance(value, Mapping) and row is None:
         # Its options can't be judged before it is known which fault is meant.
-        value = {key: item for key, item in value.items() if key in _FAULT_FIELDS}
+        value = {key: item for key, item in value.items() if key not in _OPTION_NAMES}
     before = len(problems.found)
     read = r.table(fields, ("where",))(value, path, problems)
     if len(problems.found) > before:
         return REFUSED
+    if row is not None and read.get("worker") is not None and not _has_worker(row):
+        what = f"has no meaning here: `{row.where}` strikes calls that no worker makes"
+        return problems.add(r.join(path, "worker"), what)
     return FaultSpec(
         **{key: item for key, item in read.items() if key in _FAULT_FIELDS},
         options={key: item for key, item in read.items() if key in options},
     )
+
+
+def _has_worker(row: FaultKind) -> bool:
+    return row.side == "worker" or row.where.partition(".")[0] in (*WORKER_CALLS, "any")
 
 
 def _read_own_fault(value: Any, path: str, problems: Problems) -> Any:

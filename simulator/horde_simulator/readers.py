@@ -48,6 +48,7 @@ class Problems:
 
 
 Reader = Callable[[Any, str, Problems], Any]
+_MOST_WORDS = 12
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -137,11 +138,19 @@ def word(known: Collection[str], what: str) -> Reader:
         if not isinstance(value, str):
             return problems.add(path, f"must be text, not {_name_of(value)}")
         if value not in known:
-            near = meant(value, known) or f"; known are {', '.join(sorted(known))}"
+            near = meant(value, known) or f"; known are {_some(known)}"
             return problems.add(path, f"unknown {what} {value!r}{near}")
         return value
 
     return read
+
+
+def _some(known: Collection[str]) -> str:
+    """All of a few; of a table's hundred the first, as many as a line holds."""
+    words = sorted(known)
+    if len(words) <= _MOST_WORDS:
+        return ", ".join(words)
+    return f"{', '.join(words[:_MOST_WORDS])} and {len(words) - _MOST_WORDS} more"
 
 
 def optional(reader: Reader) -> Reader:

@@ -149,7 +149,7 @@ async def test_errors_of_every_origin(
         )
     check(answer, "POST")
     assert answer.status_code == status
-    assert answer.headers["x-request-id"] in logged[0]
+    assert any(answer.headers["x-request-id"] in line for line in logged)
     assert KEY not in "\n".join(logged) + answer.text
     if status == 429:
         assert int(answer.headers["retry-after"]) >= 1

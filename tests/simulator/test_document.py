@@ -75,7 +75,7 @@ background_seconds = 3
     reason = "broken"
 
 [[faults]]
-where = "status.slow"
+where = "any.slow"
 chance = 0.25
 model = "m"
 worker = "w"
@@ -138,7 +138,7 @@ EXPECTED = Scenario(
     ),
     faults=(
         FaultSpec(
-            "status.slow",
+            "any.slow",
             chance=0.25,
             model="m",
             worker="w",
