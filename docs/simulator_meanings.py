@@ -126,7 +126,7 @@ FINDINGS: Final = {
     "polled_too_fast": "read one request again within a second",
     "ignored_retry_after": "called again before `Retry-After` was over",
     "submitted_twice": "sent a submit again, after its answer was lost, without its operation key",
-    "left_without_cancel": "neither read nor cancelled a request for a minute, before it was told of its end",
+    "left_without_cancel": "neither read nor cancelled a request for a minute, untold of its end",
     "cancelled_finished": "cancelled a request whose status had said `done`",
     "forbidden": "sent what the schema refuses",
 }
