@@ -18,15 +18,10 @@ def draw(results: Mapping[str, Iterable[Figure]], title: str) -> str:
     figures.sort(key=lambda figure: figure.target or 99)
     height = 96 + ROW * len(figures) + 40
     middle = LEFT + (WIDTH - LEFT - RIGHT) / 2
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'width="{WIDTH}" height="{height}" font-family="system-ui, sans-serif" font-size="13">'
-    )
     parts = [
-        head,
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        _text(20, 32, title, size=17, weight=600),
-        _text(20, 54, "Bars show how far each figure is from its goal, in doublings.", PALE),
+        *head(height),
+        text_at(20, 32, title, size=17, weight=600),
+        text_at(20, 54, "Bars show how far each figure is from its goal, in doublings.", PALE),
     ]
     for doublings in (-2, -1, 0, 1, 2):
         x = _x(doublings)
@@ -36,12 +31,22 @@ def draw(results: Mapping[str, Iterable[Figure]], title: str) -> str:
             f'<line x1="{x}" x2="{x}" y1="84" y2="{height - 36}" stroke="{colour}" '
             f'stroke-width="1"/>'
         )
-        parts.append(_text(x, 78, label, PALE, anchor="middle"))
+        parts.append(text_at(x, 78, label, PALE, anchor="middle"))
     for row, figure in enumerate(figures):
         parts += _bar(figure, 88 + row * ROW, middle)
-    parts.append(_text(LEFT, height - 14, "← better", KEPT))
-    parts.append(_text(WIDTH - RIGHT, height - 14, "worse →", MISSED, anchor="end"))
+    parts.append(text_at(LEFT, height - 14, "← better", KEPT))
+    parts.append(text_at(WIDTH - RIGHT, height - 14, "worse →", MISSED, anchor="end"))
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def head(height: float) -> list[str]:
+    """What a chart of that height begins with."""
+    size = f'width="{WIDTH}" height="{height}"'
+    look = 'font-family="system-ui, sans-serif" font-size="13"'
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" {size} {look}>',
+        f'<rect {size} fill="#ffffff"/>',
+    ]
 
 
 def _bar(figure: Figure, y: float, middle: float) -> list[str]:
@@ -55,10 +60,10 @@ def _bar(figure: Figure, y: float, middle: float) -> list[str]:
         f'height="{ROW - 10}" rx="2" fill="{colour}"/>'
     )
     return [
-        _text(20, y + 16, f"#{figure.target}" if figure.target else "", PALE),
-        _text(LEFT - 12, y + 16, figure.name, anchor="end"),
+        text_at(20, y + 16, f"#{figure.target}" if figure.target else "", PALE),
+        text_at(LEFT - 12, y + 16, figure.name, anchor="end"),
         bar,
-        _text(WIDTH - RIGHT + 8, y + 16, value, colour),
+        text_at(WIDTH - RIGHT + 8, y + 16, value, colour),
     ]
 
 
@@ -67,7 +72,7 @@ def _x(doublings: float) -> float:
     return round(LEFT + width * (doublings + SPAN) / (2 * SPAN), 1)
 
 
-def _text(
+def text_at(
     x: float,
     y: float,
     text: str,
@@ -77,6 +82,7 @@ def _text(
     size: int = 13,
     weight: int = 400,
 ) -> str:
+    """A text element; `anchor` is where in the text the point is."""
     return (
         f'<text x="{x}" y="{y}" fill="{colour}" text-anchor="{anchor}" font-size="{size}" '
         f'font-weight="{weight}">{escape(text)}</text>'

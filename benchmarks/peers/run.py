@@ -20,6 +20,7 @@ from horde_benchmarks import load, server_process, streams
 from horde_benchmarks.figures import machine
 from horde_benchmarks.server_process import CLIENT_CORE, Server
 from peers.installed import UPSTREAM, Peer, installed
+from peers.plot import draw
 
 HERE = Path(__file__).parent
 STREAMS, SECONDS, GAP = 100, 6, 0.05
@@ -134,6 +135,7 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, required=True, help="the folder they are in")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--svg", type=Path)
     options = parser.parse_args()
     burst, pace = load.get("/burst/1"), load.get(f"/paced/{EVENTS}/{round(GAP * 1000)}")
     bare = Peer("bare hypercorn generator", burst, pace, load.get("/hold"), (), 0, relays=False)
@@ -156,6 +158,8 @@ def main() -> None:
     print("| front | " + " | ".join(names) + " |\n" + "| --- " * (len(names) + 1) + "|")
     for front, figures in medians.items():
         print(f"| {front} | " + " | ".join(f"{figures[name]:.3g}" for name in names) + " |")
+    if options.svg:
+        options.svg.write_text(draw(medians, "Beside the peers"), encoding="utf-8")
     if options.json:
         document = {"machine": machine(), "medians": medians, "rounds": rounds}
         options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
