@@ -298,13 +298,9 @@ def test_metrics_at_an_address_of_their_own_and_json_lines() -> None:
             front.send(signal.SIGINT)
             ended = front.wait()
     told = [json.loads(line) for line in ended.err.splitlines()]
-    assert [line["event"] for line in told] == [
-        "started",
-        "request",
-        "request",
-        "draining",
-        "stopped",
-    ]
+    # An answer is out before its line is: the second one's may come after the word of the drain.
+    assert sorted(line["event"] for line in told[1:-1]) == ["draining", "request", "request"]
+    assert (told[0]["event"], told[-1]["event"]) == ("started", "stopped")
     assert told[0]["horde"] == url.removesuffix("/api/v2")
     lines = [line for line in told if line["event"] == "request"]
     assert [(line["route"], line["code"]) for line in lines] == [
